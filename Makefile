@@ -1,0 +1,82 @@
+# What a clone needs. `make help` tells what there is; nothing but Python 3.11 or newer is required.
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+# The first Python on the path that is new enough; `make PYTHON=/path/to/python setup` overrides it.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
+
+BIN := .venv/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input \
+	-c constraints.txt
+INPUTS := pyproject.toml constraints.txt
+# `make demo` needs the first stamp only, so that a first look does not wait for the development tools.
+RUNTIME_STAMP := .venv/.installed-runtime
+DEV_STAMP := .venv/.installed-dev
+# How the checkers see the folders: under their installed names. The runtime does not need the links.
+LINKS := build/typing/pointsman
+FOLDERS := runtime actors storage graph examples
+ROOT_FILES := __init__.py __main__.py py.typed
+
+.PHONY: help
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: $(DEV_STAMP) links ## Make .venv with Pointsman (editable) and the development tools
+	@echo "Ready: $(BIN)/pointsman, and make check, make test."
+
+.PHONY: demo
+demo: $(RUNTIME_STAMP) ## Install what running needs, then run the demonstration
+	@$(BIN)/pointsman demo
+
+.PHONY: test
+test: setup ## Run the tests
+	$(BIN)/pytest
+
+.PHONY: check
+check: setup ## Lint, format, types, layers and the tidy tests; changes nothing
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	PYTHONPATH=build/typing $(BIN)/lint-imports
+	$(BIN)/pytest -q tests/tidy
+
+.PHONY: format
+format: setup ## Format the code and mend what the linter can mend
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+.PHONY: constraints
+constraints: setup ## Write the versions now in .venv into constraints.txt
+	$(BIN)/python -m pip freeze --all --exclude-editable --exclude pip > constraints.txt
+
+.PHONY: clean
+clean: ## Remove .venv, build output and caches
+	rm -rf .venv build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache \
+		.hypothesis
+	find $(FOLDERS) tests -name __pycache__ -prune -exec rm -rf {} +
+
+.PHONY: links
+links:
+	@mkdir -p $(LINKS)
+	@for folder in $(FOLDERS); do ln -sfn "../../../$$folder" "$(LINKS)/$$folder"; done
+	@for file in $(ROOT_FILES); do ln -sfn "../../../runtime/_root/$$file" "$(LINKS)/$$file"; done
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer on the path; say make PYTHON=/path/to/python3 …"; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "$(PYTHON) is no Python 3.11 or newer; say make PYTHON=/path/to/python3 …"; exit 1; }
+	@echo "Making a virtual environment in .venv with $$("$(PYTHON)" --version) …"
+	@"$(PYTHON)" -m venv .venv \
+		|| { rm -rf .venv; echo "$(PYTHON) cannot make virtual environments; its venv package is missing."; exit 1; }
+
+$(RUNTIME_STAMP): $(INPUTS) | $(BIN)/python
+	@echo "Installing Pointsman and what it needs to run (about a minute the first time) …"
+	@$(PIP_INSTALL) -e .
+	@touch $@
+
+$(DEV_STAMP): $(INPUTS) | $(BIN)/python
+	@echo "Installing Pointsman and the development tools (about a minute the first time) …"
+	@$(PIP_INSTALL) -e '.[dev]'
+	@touch $(RUNTIME_STAMP) $@
