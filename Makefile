@@ -35,12 +35,12 @@ test: setup ## Run the tests
 	$(BIN)/pytest
 
 .PHONY: check
-check: setup ## Lint, format, types, layers and the tidy tests; changes nothing
+check: setup ## Lint, format, types, layers and the quick tidy tests; changes nothing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PYTHONPATH=build/typing $(BIN)/lint-imports
-	$(BIN)/pytest -q tests/tidy
+	$(BIN)/pytest -q -m 'not slow' tests/tidy
 
 .PHONY: format
 format: setup ## Format the code and mend what the linter can mend
