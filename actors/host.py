@@ -1,0 +1,133 @@
+"""What the engine asks of a host (``wf-host/1``): the Protocol that every host implements.
+
+Every effect is idempotent on its intent's id: asked again, it answers ``already`` with the
+first receipt and acts no second time. ``lookup`` tells whether an effect was ever taken,
+without acting. Calls raise ``HostUnavailableError`` when the host cannot be reached; the
+effect may then have happened or not, and the caller looks it up before asking again.
+"""
+
+from typing import Protocol
+
+from pointsman.graph.intents import (
+    AnswerRequest,
+    CancelCheck,
+    InterruptExecution,
+    LaunchExecution,
+    PrepareWorkspace,
+    ReleaseWorkspace,
+    ResumeExecution,
+    SendReminder,
+    StartCheck,
+)
+from pointsman.graph.model import Model
+from pointsman.graph.work import CheckState, Found, NotFound, Receipt, Unknown, WorkAggregate
+
+
+class HostUnavailableError(Exception):
+    """The host cannot be reached now; look the effect up before asking again."""
+
+
+class ReportingAccess(Model):
+    """Where and as whom an agent reports. The token is a secret: never logged or persisted."""
+
+    url: str
+    token: str
+
+
+class ProviderCapability(Model):
+    """What one provider of the host can do, as proven by its probe."""
+
+    provider: str
+    version: str | None
+    modes: tuple[str, ...]
+    resume: bool
+    unavailable: str | None = None
+
+
+class RepositoryState(Model):
+    """What a run may start from: a repository's committed head and what it leaves out."""
+
+    path: str
+    head_commit: str
+    branch: str | None
+    uncommitted_paths: tuple[str, ...]
+
+
+class RepositoryRefused(Model):
+    """Why a run cannot start from a folder. ``code`` is stable, ``mend`` says what to do."""
+
+    code: str
+    message: str
+    mend: str
+
+
+class Host(Protocol):
+    """One environment in which agents, checks and worktrees live."""
+
+    async def providers(self) -> tuple[ProviderCapability, ...]:
+        """List the providers with their eligibility."""
+        ...
+
+    async def inspect_repository(self, path: str) -> RepositoryState | RepositoryRefused:
+        """Tell whether a run can start from this folder, and at which commit."""
+        ...
+
+    async def lookup(self, idempotency_key: str) -> Found | NotFound | Unknown:
+        """Tell whether an effect was taken, without acting."""
+        ...
+
+    async def prepare_workspace(self, order: PrepareWorkspace) -> Receipt:
+        """Make the worktree, copy files, run set-up and checks.
+
+        ``host_ref`` has ``path``, ``head_commit`` and ``branch``. A rejection's ``reason`` is
+        one of ``workspace_foreign``, ``commit_missing``, ``copy_missing``, ``setup_failed``,
+        ``setup_timed_out``, ``setup_check_failed``, ``disk_full``, ``git_failed``.
+        """
+        ...
+
+    async def release_workspace(self, order: ReleaseWorkspace) -> Receipt:
+        """Remove the worktree if it is clean; else keep it.
+
+        The branch is always kept. ``host_ref`` has ``kept`` (bool) and ``why``.
+        """
+        ...
+
+    async def launch(self, order: LaunchExecution, access: ReportingAccess) -> Receipt:
+        """Start the agent; ``host_ref`` has ``thread_id`` and ``host_run_id``."""
+        ...
+
+    async def send(self, order: SendReminder, access: ReportingAccess) -> Receipt:
+        """Deliver a follow-up message as a further turn of the same native session."""
+        ...
+
+    async def interrupt(self, order: InterruptExecution) -> Receipt:
+        """End the attempt's whole process tree; answers when nothing of it is left.
+
+        ``host_ref`` has ``left`` (number of processes that could not be ended).
+        """
+        ...
+
+    async def resume(self, order: ResumeExecution, access: ReportingAccess) -> Receipt:
+        """Go on with the native session; ``host_ref`` has ``continuity``
+        (``native``, ``forked``, ``fresh`` or ``impossible``). Only ``native`` counts."""
+        ...
+
+    async def answer(self, order: AnswerRequest) -> Receipt:
+        """Give a person's answer to a native request."""
+        ...
+
+    async def inspect(self, attempt_id: str) -> WorkAggregate:
+        """Return the attempt's work aggregate now. A pure read."""
+        ...
+
+    async def start_check(self, order: StartCheck) -> Receipt:
+        """Start a check's command; the outcome is read with ``inspect_check``."""
+        ...
+
+    async def inspect_check(self, check_id: str) -> CheckState:
+        """Return what is known of a check. A pure read."""
+        ...
+
+    async def cancel_check(self, order: CancelCheck) -> Receipt:
+        """End the check's whole process tree; answers when nothing of it is left."""
+        ...

@@ -1,0 +1,359 @@
+"""The models of the workflow format (version 1): shapes only, no cross-checks.
+
+A definition is a graph of named nodes. What a single value may look like is said here;
+what nodes may say about each other (targets, cycles, operand types) is ``validate``'s.
+Unknown keys are errors everywhere, and nothing is coerced: ``"true"`` is a string.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias
+
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    model_validator,
+)
+
+from pointsman.graph import limits
+from pointsman.graph.model import JsonScalar, Model
+
+FORMAT_VERSION: Final = 1
+
+Name = Annotated[
+    str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$", max_length=limits.NAME_CHARS_MAX)
+]
+FieldName = Annotated[
+    str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=limits.NAME_CHARS_MAX)
+]
+Title = Annotated[str, StringConstraints(min_length=1, max_length=limits.TITLE_CHARS_MAX)]
+Instructions = Annotated[
+    str, StringConstraints(min_length=1, max_length=limits.INSTRUCTIONS_CHARS_MAX)
+]
+
+_UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
+
+
+def _seconds(value: object) -> object:
+    """Read ``90s``, ``10m`` or ``2h`` as seconds; leave all else for the type to refuse."""
+    if isinstance(value, str) and value[-1:] in _UNITS_S and value[:-1].isascii():
+        digits = value[:-1]
+        if digits.isdigit() and len(digits) <= 6:
+            return int(digits) * _UNITS_S[value[-1]]
+    return value
+
+
+Seconds = Annotated[
+    int,
+    BeforeValidator(_seconds),
+    Field(ge=limits.TIMEOUT_MIN_S, le=limits.TIMEOUT_MAX_S, strict=True),
+]
+
+
+class FieldType(StrEnum):
+    """The types a declared field or input may have (spec, *Typed reports*)."""
+
+    BOOLEAN = "boolean"
+    STRING = "string"
+    NUMBER = "number"
+    ENUM = "enum"
+
+
+class FieldDeclaration(Model):
+    """One declared, routable value: of a report, or of the run's input."""
+
+    type: FieldType
+    values: tuple[str, ...] | None = None
+    required: bool = False
+    description: str | None = None
+
+    @model_validator(mode="after")
+    def _values_belong_to_enums(self) -> Self:
+        if self.type is FieldType.ENUM:
+            if not self.values:
+                raise ValueError("an enum needs 'values', a list of at least one string")
+            if len(set(self.values)) != len(self.values):
+                raise ValueError("the values of an enum must differ from each other")
+        elif self.values is not None:
+            raise ValueError("'values' belongs to type enum only")
+        return self
+
+
+class ReportContract(Model):
+    """The data fields an agent must or may report, beside the envelope's own."""
+
+    fields: dict[FieldName, FieldDeclaration] = Field(
+        default_factory=dict, max_length=limits.REPORT_FIELDS_MAX
+    )
+
+
+class Repeat(Model):
+    """A bound on one route: at most ``max`` passes, then ``at_limit`` (a gate or an end)."""
+
+    max: int = Field(ge=limits.REPEATS_MIN, le=limits.REPEATS_MAX)
+    at_limit: Name
+
+
+def _route(value: object) -> object:
+    return {"to": value} if isinstance(value, str) else value
+
+
+class RouteTarget(Model):
+    """Where a declared route leads, and how often it may be taken in a run."""
+
+    to: Name
+    repeat: Repeat | None = None
+
+
+Route = Annotated[RouteTarget, BeforeValidator(_route)]
+
+
+OPERATORS: Final = ("eq", "ne", "in", "lt", "le", "gt", "ge", "present", "absent")
+
+
+def _attribute(operator: str) -> str:
+    """Python keeps ``in`` for itself."""
+    return "in_" if operator == "in" else operator
+
+
+class FieldTest(Model):
+    """One typed comparison of a path with an operand; exactly one operator."""
+
+    field: str
+    eq: JsonScalar | None = None
+    ne: JsonScalar | None = None
+    in_: tuple[JsonScalar, ...] | None = Field(default=None, alias="in", min_length=1)
+    lt: int | float | None = None
+    le: int | float | None = None
+    gt: int | float | None = None
+    ge: int | float | None = None
+    present: Literal[True] | None = None
+    absent: Literal[True] | None = None
+
+    @model_validator(mode="after")
+    def _exactly_one_operator(self) -> Self:
+        if len(self._given()) != 1:
+            raise ValueError(
+                "a condition on a field needs exactly one of eq, ne, in, lt, le, gt, ge, "
+                "present, absent"
+            )
+        return self
+
+    def _given(self) -> list[str]:
+        return [name for name in OPERATORS if getattr(self, _attribute(name)) is not None]
+
+    @property
+    def operator(self) -> str:
+        """The operator's name as an author writes it."""
+        return self._given()[0]
+
+    @property
+    def operand(self) -> JsonScalar | tuple[JsonScalar, ...]:
+        """The value the field is compared with."""
+        value: JsonScalar | tuple[JsonScalar, ...] = getattr(self, _attribute(self.operator))
+        return value
+
+
+class AllOf(Model):
+    """True when every term is; nested up to the published depth."""
+
+    all: tuple["Condition", ...] = Field(min_length=1)
+
+
+class AnyOf(Model):
+    """True when at least one term is; nested up to the published depth."""
+
+    any: tuple["Condition", ...] = Field(min_length=1)
+
+
+def _condition_shape(value: Any) -> str:
+    """Tell a test from a group by its key, so that mistakes are explained for one shape only."""
+    if isinstance(value, AllOf) or (isinstance(value, dict) and "all" in value):
+        return "all"
+    if isinstance(value, AnyOf) or (isinstance(value, dict) and "any" in value):
+        return "any"
+    return "field"
+
+
+Condition: TypeAlias = Annotated[
+    Annotated[FieldTest, Tag("field")]
+    | Annotated[AllOf, Tag("all")]
+    | Annotated[AnyOf, Tag("any")],
+    Discriminator(_condition_shape),
+]
+
+
+class Rule(Model):
+    """One ordered rule of a decision: the first whose condition holds is taken."""
+
+    name: Title
+    when: Condition
+    to: Name
+    repeat: Repeat | None = None
+
+    @property
+    def route(self) -> RouteTarget:
+        return RouteTarget(to=self.to, repeat=self.repeat)
+
+
+class InputBinding(Model):
+    """One typed input of a node, taken from the run's input or an earlier result."""
+
+    from_: str = Field(alias="from")
+    optional: bool = False
+
+
+def _binding(value: object) -> object:
+    return {"from": value} if isinstance(value, str) else value
+
+
+Binding = Annotated[InputBinding, BeforeValidator(_binding)]
+
+
+class AgentMode(StrEnum):
+    """What the agent may do to its workspace."""
+
+    EDIT = "edit"
+    REVIEW = "review"
+
+
+class AgentChoice(Model):
+    """Which native harness does the work, and how."""
+
+    provider: Name
+    mode: AgentMode = AgentMode.EDIT
+    skill: str | None = Field(default=None, min_length=1, max_length=limits.NAME_CHARS_MAX)
+    model: str | None = Field(default=None, min_length=1, max_length=limits.TITLE_CHARS_MAX)
+    options: dict[str, JsonScalar] = Field(default_factory=dict)
+
+
+class AgentNode(Model):
+    """A visit of this node is one agent's work, ended by settlement and a typed report."""
+
+    kind: Literal["agent"]
+    title: Title | None = None
+    agent: AgentChoice
+    instructions: Instructions
+    inputs: dict[FieldName, Binding] = Field(default_factory=dict)
+    report: ReportContract = ReportContract()
+    timeout: Seconds = limits.EXECUTION_TIMEOUT_DEFAULT_S
+    next: Route
+    unresolved: Route | None = None
+
+
+class CheckRetry(Model):
+    """How often, and after which interruptions, a check may be started again by itself."""
+
+    max: int = Field(ge=1, le=limits.CHECK_RETRIES_MAX)
+    after: tuple[Literal["timeout", "interrupted"], ...] = Field(min_length=1)
+
+
+Argv = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
+
+
+class CheckNode(Model):
+    """A command run in the workspace; any exit code is data (§10.18 of the design)."""
+
+    kind: Literal["check"]
+    title: Title | None = None
+    run: Argv | str
+    env: dict[str, str] = Field(default_factory=dict)
+    folder: str | None = None
+    timeout: Seconds = limits.CHECK_TIMEOUT_DEFAULT_S
+    retry: CheckRetry | None = None
+    next: Route
+    unresolved: Route | None = None
+
+
+class DecisionNode(Model):
+    """Ordered rules over typed results; the first that holds, else ``otherwise``."""
+
+    kind: Literal["decision"]
+    title: Title | None = None
+    rules: tuple[Rule, ...] = ()
+    otherwise: Route
+
+
+class GateDecisions(Model):
+    """What a person may decide; without ``approve`` an approval completes the run."""
+
+    approve: Route | None = None
+    request_changes: Route | None = None
+
+
+class GateNode(Model):
+    """The run waits here for a person's explicit decision."""
+
+    kind: Literal["gate"]
+    title: Title
+    description: str | None = None
+    decisions: GateDecisions = GateDecisions()
+
+
+class EndResult(StrEnum):
+    """How an end node ends the run."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+class EndNode(Model):
+    """The run ends here."""
+
+    kind: Literal["end"]
+    title: Title | None = None
+    result: EndResult = EndResult.COMPLETED
+
+
+Node = Annotated[
+    AgentNode | CheckNode | DecisionNode | GateNode | EndNode, Field(discriminator="kind")
+]
+
+AUTOMATED_KINDS: Final = frozenset({"agent", "check", "decision"})
+
+
+class VisitBound(Model):
+    """The whole-run bound on admitted visits, and where it leads (a gate or an end)."""
+
+    max: int = Field(
+        default=limits.VISITS_DEFAULT, ge=limits.VISITS_MIN, le=limits.VISITS_MAX
+    )
+    at_limit: Name | None = None
+
+
+class SetupCommand(Model):
+    """One recorded command that makes a fresh workspace usable."""
+
+    run: Argv | str
+    timeout: Seconds = limits.SETUP_TIMEOUT_DEFAULT_S
+
+
+class WorkspaceSetup(Model):
+    """How the run's own worktree is made ready before the first agent.
+
+    ``copy`` names files of the repository folder that git does not carry (such as ``.env``);
+    ``setup`` commands run once, in order; ``checks`` must then exit with 0.
+    ``env`` is given to set-up, checks and agents alike.
+    """
+
+    copy_: tuple[str, ...] = Field(default=(), alias="copy")
+    setup: tuple[SetupCommand, ...] = ()
+    checks: tuple[SetupCommand, ...] = ()
+    env: dict[str, str] = Field(default_factory=dict)
+
+
+class Workflow(Model):
+    """One authored process: a whole, self-contained definition."""
+
+    pointsman: Literal[1]
+    id: Name
+    revision: int = Field(default=1, ge=1)
+    name: Title
+    description: str | None = None
+    inputs: dict[FieldName, FieldDeclaration] = Field(default_factory=dict)
+    workspace: WorkspaceSetup = WorkspaceSetup()
+    entry: Name
+    visits: VisitBound = VisitBound()
+    nodes: dict[Name, Node] = Field(min_length=1, max_length=limits.NODES_MAX)

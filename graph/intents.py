@@ -1,0 +1,125 @@
+"""Intents: work orders for the outside world, derived from a run's state (``owed``).
+
+An intent's id is also the host's idempotency key. No secret stands in an intent.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from pointsman.graph.definition import AgentChoice, WorkspaceSetup
+from pointsman.graph.model import Model
+
+
+class PrepareWorkspace(Model):
+    """Make the run's own git worktree and bootstrap it."""
+
+    kind: Literal["prepare_workspace"] = "prepare_workspace"
+    intent_id: str
+    run_id: str
+    workspace_key: str
+    repository: str
+    base_commit: str
+    branch: str
+    setup: WorkspaceSetup
+
+
+class ReleaseWorkspace(Model):
+    """Let go of the worktree; the host keeps whatever is not yet safe in a branch."""
+
+    kind: Literal["release_workspace"] = "release_workspace"
+    intent_id: str
+    run_id: str
+    workspace_key: str
+
+
+class LaunchExecution(Model):
+    """Start an agent's work on one attempt."""
+
+    kind: Literal["launch_execution"] = "launch_execution"
+    intent_id: str
+    run_id: str
+    attempt_id: str
+    thread_id: str
+    workspace_key: str
+    agent: AgentChoice
+    prompt: str
+    env: dict[str, str] = {}
+
+
+class SendReminder(Model):
+    """Deliver the one reminder to an attempt that settled without a report."""
+
+    kind: Literal["send_reminder"] = "send_reminder"
+    intent_id: str
+    run_id: str
+    attempt_id: str
+    text: str
+
+
+class InterruptExecution(Model):
+    """End an attempt's work, its children and its background work included."""
+
+    kind: Literal["interrupt_execution"] = "interrupt_execution"
+    intent_id: str
+    run_id: str
+    attempt_id: str
+    reason: str
+
+
+class ResumeExecution(Model):
+    """Go on with the same native session of an interrupted attempt."""
+
+    kind: Literal["resume_execution"] = "resume_execution"
+    intent_id: str
+    run_id: str
+    attempt_id: str
+
+
+class AnswerRequest(Model):
+    """Give a person's answer to a native request."""
+
+    kind: Literal["answer_request"] = "answer_request"
+    intent_id: str
+    run_id: str
+    attempt_id: str
+    request_id: str
+    allow: bool
+    text: str | None = None
+
+
+class StartCheck(Model):
+    """Run a check's command once. ``command`` is an argument list, or a shell line."""
+
+    kind: Literal["start_check"] = "start_check"
+    intent_id: str
+    run_id: str
+    check_id: str
+    workspace_key: str
+    command: tuple[str, ...] | str
+    env: dict[str, str]
+    folder: str | None
+    timeout_s: int
+
+
+class CancelCheck(Model):
+    """End a running check and all its processes."""
+
+    kind: Literal["cancel_check"] = "cancel_check"
+    intent_id: str
+    run_id: str
+    check_id: str
+
+
+Intent = Annotated[
+    PrepareWorkspace
+    | ReleaseWorkspace
+    | LaunchExecution
+    | SendReminder
+    | InterruptExecution
+    | ResumeExecution
+    | AnswerRequest
+    | StartCheck
+    | CancelCheck,
+    Field(discriminator="kind"),
+]

@@ -1,0 +1,98 @@
+"""Settlement: whether the host's work for an attempt is quiet, and how it ended.
+
+A pure function of the work aggregate and our own open follow-ups (``wf-host/1`` §1),
+evaluated at every wake. Neither a turn's end, nor an exit code of 0, nor an accepted report
+is settlement by itself.
+"""
+
+from enum import StrEnum
+
+from pointsman.graph.model import Model
+from pointsman.graph.work import (
+    Finalization,
+    HostRunStatus,
+    WorkAggregate,
+    WorkPhase,
+)
+
+
+class SettlementOutcome(StrEnum):
+    """How an attempt's work ended. Only ``succeeded`` lets its report count."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    CANCELED = "canceled"
+    TIMED_OUT = "timed_out"
+
+
+class Settled(Model):
+    """The work is quiet."""
+
+    outcome: SettlementOutcome
+    reason: str | None = None
+
+
+class Unsettled(Model):
+    """Something is still owed; ``waiting_for`` names it."""
+
+    waiting_for: tuple[str, ...]
+
+
+def settlement(work: WorkAggregate, expected_key: str | None) -> Settled | Unsettled:
+    """Judge one aggregate.
+
+    ``expected_key`` is the effect whose turn must be among the runs (a delivered reminder or a
+    resume): without it an aggregate read before the host began that turn would count as its end.
+    """
+    owed = _owed(work, expected_key)
+    if owed:
+        return Unsettled(waiting_for=tuple(owed))
+    return _ending(work)
+
+
+def _owed(work: WorkAggregate, expected_key: str | None) -> list[str]:
+    owed = [f"turn {run.ordinal}" for run in work.runs if run.status is HostRunStatus.ACTIVE]
+    owed += [
+        f"book-keeping of turn {run.ordinal}"
+        for run in work.runs
+        if run.finalized is Finalization.PENDING
+    ]
+    owed += [f"sub-agent {child.child_id}" for child in work.children if not child.settled]
+    owed += [f"background task {task.task_id}" for task in work.background]
+    owed += [f"native request {request.request_id}" for request in work.pending_requests]
+    if work.owed_wakes:
+        owed.append(f"{work.owed_wakes} owed wakes")
+    if work.pending_checkpoints:
+        owed.append(f"{work.pending_checkpoints} checkpoints")
+    if work.phase in (WorkPhase.PREPARING, WorkPhase.ACTIVE, WorkPhase.WAITING_INPUT):
+        owed.append(f"phase {work.phase}")
+    if expected_key is not None and all(run.cause_key != expected_key for run in work.runs):
+        owed.append(f"the turn of {expected_key}")
+    return owed
+
+
+def _ending(work: WorkAggregate) -> Settled:
+    if work.stop is not None:
+        return Settled(
+            outcome=SettlementOutcome.INTERRUPTED, reason=f"stopped by the {work.stop.by}"
+        )
+    last = max(work.runs, key=lambda run: run.ordinal, default=None)
+    if last is None or work.phase is WorkPhase.GONE:
+        return Settled(
+            outcome=SettlementOutcome.INTERRUPTED,
+            reason=work.failure.message if work.failure else "the host has no work left for it",
+        )
+    if last.status is HostRunStatus.INTERRUPTED:
+        return Settled(outcome=SettlementOutcome.INTERRUPTED, reason=_why(work, "interrupted"))
+    if last.status is HostRunStatus.CANCELED:
+        return Settled(outcome=SettlementOutcome.CANCELED, reason=_why(work, "canceled"))
+    if last.status is HostRunStatus.FAILED or last.finalized is Finalization.FAILED:
+        return Settled(outcome=SettlementOutcome.FAILED, reason=_why(work, "failed"))
+    if work.failure is not None:
+        return Settled(outcome=SettlementOutcome.FAILED, reason=work.failure.message)
+    return Settled(outcome=SettlementOutcome.SUCCEEDED)
+
+
+def _why(work: WorkAggregate, fallback: str) -> str:
+    return work.failure.message if work.failure is not None else f"the last turn {fallback}"

@@ -1,0 +1,168 @@
+"""The journal's port: what a durable store of runs promises, and its errors.
+
+Two implementations stand behind one contract suite: ``lmdb_journal`` (the product) and
+``memory_journal`` (for tests and simulation). All calls are synchronous and short.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from pointsman.graph.events import RecordedEvent
+from pointsman.graph.projection import AttentionItem, Deadline, Projection, RunSummary
+from pointsman.graph.intents import Intent
+from pointsman.graph.run import Run, RunState
+
+
+class JournalError(Exception):
+    """Base of everything the journal raises; nothing was written when it is raised."""
+
+
+class SequenceConflictError(JournalError):
+    """The run has other events than the writer folded: load it again and decide again."""
+
+
+class FencedError(JournalError):
+    """A newer lease exists: this writer must stop; another one owns the run."""
+
+
+class ReceiptConflictError(JournalError):
+    """The command id was answered meanwhile: read its receipt."""
+
+
+class JournalFullError(JournalError):
+    """The disk is full; the command was refused and the run is as it was."""
+
+
+class JournalCorruptError(JournalError):
+    """A row does not decode or its checksum is wrong."""
+
+
+class JournalFormatError(JournalError):
+    """The data directory was written by a newer format, or is none of ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandReceipt:
+    """The durable answer to one accepted command.
+
+    ``scope`` is the run's id, or ``start`` for commands that create a run. ``reply`` is the
+    JSON the caller was answered with; ``digest`` is over the command as it was asked.
+    """
+
+    scope: str
+    command_id: str
+    digest: str
+    run_id: str
+    reply: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBinding:
+    """A bearer token's SHA-256 digest (hex) and the attempt it may report for."""
+
+    token_digest: str
+    attempt_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One atomic step of one run: all of it is written, or none.
+
+    ``events`` continue at ``expected_sequence``; ``run`` is their fold and becomes the
+    checkpoint; ``projection`` replaces the run's rows in the outbox, the deadlines, the
+    attention items and the list of runs.
+    """
+
+    run_id: str
+    expected_sequence: int
+    fencing_token: int
+    events: tuple[RecordedEvent, ...]
+    run: Run
+    projection: Projection
+    receipt: CommandReceipt | None = None
+    tokens: tuple[TokenBinding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """A place in the shard's log: positions are contiguous from 1, in commit order."""
+
+    position: int
+    run_id: str
+    first_sequence: int
+    last_sequence: int
+
+
+class Journal(Protocol):
+    """A shard's journal. Reads never wake a run and see only whole transitions."""
+
+    def lease(self, run_id: str) -> int:
+        """Durably take the next fencing token of a run (the first is 1) and return it.
+
+        From its return on, commits with any earlier token raise ``FencedError``.
+        """
+        ...
+
+    def commit(self, transition: Transition) -> int:
+        """Durably write one transition and return its log position.
+
+        Raises ``FencedError``, ``SequenceConflictError``, ``ReceiptConflictError`` or
+        ``JournalFullError``; nothing was written then. When it returns, all is on disk.
+        """
+        ...
+
+    def run(self, run_id: str) -> Run | None:
+        """Return the run's folded state from its checkpoint."""
+        ...
+
+    def events(
+        self, run_id: str, after: int = -1, limit: int | None = None
+    ) -> tuple[RecordedEvent, ...]:
+        """Return events with a sequence greater than ``after``, in order."""
+        ...
+
+    def receipt(self, scope: str, command_id: str) -> CommandReceipt | None:
+        """Return the answer a command was given."""
+        ...
+
+    def attempt_of_token(self, token_digest: str) -> str | None:
+        """Return the attempt a bearer token is bound to."""
+        ...
+
+    def outbox(self, run_id: str) -> tuple[Intent, ...]:
+        """Return the intents a run owes, as last committed."""
+        ...
+
+    def runs(
+        self, states: frozenset[RunState] | None = None, limit: int = 100
+    ) -> tuple[RunSummary, ...]:
+        """Return summaries, newest run first."""
+        ...
+
+    def summary(self, run_id: str) -> RunSummary | None:
+        """Return one run's summary."""
+        ...
+
+    def attention(self, limit: int = 100) -> tuple[AttentionItem, ...]:
+        """Return what waits for a person, longest waiting first."""
+        ...
+
+    def due(self, now_ms: int, limit: int = 100) -> tuple[Deadline, ...]:
+        """Return deadlines at or before ``now_ms``, earliest first."""
+        ...
+
+    def next_deadline_ms(self) -> int | None:
+        """Return the earliest deadline of the shard."""
+        ...
+
+    def active_runs(self) -> tuple[str, ...]:
+        """Return every run that owes an intent or has open work at a host."""
+        ...
+
+    def log(self, after: int, limit: int) -> tuple[LogEntry, ...]:
+        """Return log entries with a position greater than ``after``, in commit order."""
+        ...
+
+    def close(self) -> None:
+        """Release the store; later calls raise ``JournalError``."""
+        ...
