@@ -62,7 +62,7 @@ def installed_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     pip_install = ("-m", "pip", "--python", python, "install", "--quiet", "--no-deps")
     _run(sys.executable, *pip_install, wheel, cwd=home)
     own = _run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=home)
-    # Paths out of a .pth file come after the environment's own, and .pth files in them are not read:
+    # Paths from a .pth file come after the environment's own, and .pth files there are not read:
     # the third-party packages are borrowed, the editable Pointsman beside them is not.
     (Path(own) / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
     return python
