@@ -147,13 +147,20 @@ class Unresolved(Model):
 
 
 class Visit(Model):
-    """One admitted entry of a node. ``completed`` says that its route is due."""
+    """One admitted entry of a node.
+
+    ``try_owed`` says that a new attempt (or start of the check) is due; ``tries`` counts those
+    asked for by the entry and by people, not a check's own retries. ``completed`` says that the
+    visit's route is due.
+    """
 
     node: str
     visit_id: str
     number: int
     entered_at_ms: int
     inputs: dict[str, Any] = {}
+    try_owed: bool = False
+    tries: int = 1
     attempts: tuple[Attempt, ...] = ()
     checks: tuple[CheckTry, ...] = ()
     gate: OpenGate | None = None
@@ -220,6 +227,7 @@ class Run(Model):
     ended_as: RunState | None = None
     cancellation: Cancellation | None = None
     workspace: Workspace = Workspace()
+    processes_left: dict[str, int] = {}
     visit: Visit | None = None
     visits_used: int = 0
     visit_counts: dict[str, int] = {}
@@ -237,7 +245,8 @@ class Run(Model):
             return RunState.CANCELED
         if self.visit is not None and self.visit.unresolved is not None:
             return RunState.UNRESOLVED
-        if self.visit is not None and self.visit.gate is not None:
+        gate = self.visit.gate if self.visit is not None else None
+        if gate is not None and gate.decision is None:
             return RunState.AWAITING_REVIEW
         return RunState.RUNNING
 

@@ -39,19 +39,19 @@ class Unsettled(Model):
     waiting_for: tuple[str, ...]
 
 
-def settlement(work: WorkAggregate, expected_key: str | None) -> Settled | Unsettled:
+def settlement(work: WorkAggregate, expected_keys: tuple[str, ...] = ()) -> Settled | Unsettled:
     """Judge one aggregate.
 
-    ``expected_key`` is the effect whose turn must be among the runs (a delivered reminder or a
-    resume): without it an aggregate read before the host began that turn would count as its end.
+    ``expected_keys`` are the effects whose turns must be among the runs (a delivered reminder,
+    a resume): else an aggregate read before the host began such a turn would count as its end.
     """
-    owed = _owed(work, expected_key)
+    owed = _owed(work, expected_keys)
     if owed:
         return Unsettled(waiting_for=tuple(owed))
     return _ending(work)
 
 
-def _owed(work: WorkAggregate, expected_key: str | None) -> list[str]:
+def _owed(work: WorkAggregate, expected_keys: tuple[str, ...]) -> list[str]:
     owed = [f"turn {run.ordinal}" for run in work.runs if run.status is HostRunStatus.ACTIVE]
     owed += [
         f"book-keeping of turn {run.ordinal}"
@@ -67,8 +67,8 @@ def _owed(work: WorkAggregate, expected_key: str | None) -> list[str]:
         owed.append(f"{work.pending_checkpoints} checkpoints")
     if work.phase in (WorkPhase.PREPARING, WorkPhase.ACTIVE, WorkPhase.WAITING_INPUT):
         owed.append(f"phase {work.phase}")
-    if expected_key is not None and all(run.cause_key != expected_key for run in work.runs):
-        owed.append(f"the turn of {expected_key}")
+    begun = {run.cause_key for run in work.runs}
+    owed += [f"the turn of {key}" for key in expected_keys if key not in begun]
     return owed
 
 

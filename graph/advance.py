@@ -1,0 +1,204 @@
+"""Advance: the next automatic step that a run's state alone makes due.
+
+Level-triggered: normal running, crash recovery and the resuming of a fork are the same call,
+repeated until it gives nothing.
+"""
+
+from typing import assert_never
+
+from pointsman.graph import ids
+from pointsman.graph.definition import (
+    AgentNode,
+    CheckNode,
+    DecisionNode,
+    EndNode,
+    EndResult,
+    GateNode,
+)
+from pointsman.graph.events import (
+    AttemptStarted,
+    CheckStarted,
+    Event,
+    GateRequested,
+    NodeCompleted,
+    NodeUnresolved,
+    RunCanceled,
+    RunCompleted,
+    RunFailed,
+    RunSuspended,
+    UnresolvedReason,
+)
+from pointsman.graph.owed import unfinished
+from pointsman.graph.results import CheckResult, GateDecision, ReportResult
+from pointsman.graph.routing import enter_first, leave, leave_unresolved
+from pointsman.graph.run import (
+    Attempt,
+    AttemptStatus,
+    CheckTry,
+    CheckTryStatus,
+    Run,
+    Visit,
+    WorkspaceStatus,
+)
+from pointsman.graph.settlement import SettlementOutcome
+from pointsman.graph.work import CheckExited
+
+_UNRESOLVED_BY_OUTCOME = {
+    SettlementOutcome.FAILED: UnresolvedReason.WORK_FAILED,
+    SettlementOutcome.INTERRUPTED: UnresolvedReason.INTERRUPTED,
+    SettlementOutcome.CANCELED: UnresolvedReason.WORK_CANCELED,
+    SettlementOutcome.TIMED_OUT: UnresolvedReason.TIMED_OUT,
+}
+
+
+def advance(run: Run) -> tuple[Event, ...]:
+    """Return the next due events, or none when the run waits or has ended."""
+    if run.ended:
+        return ()
+    if run.cancellation is not None:
+        return () if unfinished(run) else (RunCanceled(),)
+    visit = run.visit
+    if visit is None:
+        return enter_first(run)
+    if visit.unresolved is not None:
+        return leave_unresolved(run, visit)
+    if visit.completed:
+        return leave(run, visit)
+    node = run.workflow.nodes[visit.node]
+    match node:
+        case AgentNode():
+            return _agent(run, visit, node)
+        case CheckNode():
+            return _check(run, visit, node)
+        case DecisionNode():
+            return (NodeCompleted(node=visit.node, visit_id=visit.visit_id),)
+        case GateNode():
+            return _gate(run, visit, node)
+        case EndNode():
+            return (_end(run, visit, node),)
+        case _:
+            assert_never(node)
+
+
+def _unresolved(visit: Visit, reason: UnresolvedReason, detail: str) -> tuple[Event, ...]:
+    return (
+        NodeUnresolved(node=visit.node, visit_id=visit.visit_id, reason=reason, detail=detail),
+    )
+
+
+def _without_workspace(run: Run, visit: Visit) -> tuple[Event, ...]:
+    if run.workspace.status is WorkspaceStatus.REFUSED:
+        detail = run.workspace.detail or "the host refused it"
+        return _unresolved(visit, UnresolvedReason.WORKSPACE_REFUSED, detail)
+    return ()
+
+
+def _agent(run: Run, visit: Visit, node: AgentNode) -> tuple[Event, ...]:
+    if visit.try_owed:
+        if run.workspace.status is not WorkspaceStatus.PREPARED:
+            return _without_workspace(run, visit)
+        number = len(visit.attempts) + 1
+        started = AttemptStarted(
+            attempt_id=ids.attempt_id(visit.visit_id, number),
+            node=visit.node,
+            visit_id=visit.visit_id,
+            try_number=number,
+            timeout_s=node.timeout,
+        )
+        return (started,)
+    attempt = visit.attempt
+    assert attempt is not None, f"{visit.visit_id} owes no try and has none"
+    if attempt.status is AttemptStatus.REFUSED:
+        unknown = attempt.refusal_unknown
+        reason = UnresolvedReason.LAUNCH_UNKNOWN if unknown else UnresolvedReason.LAUNCH_REFUSED
+        return _unresolved(visit, reason, attempt.outcome_reason or "")
+    return _settled_attempt(visit, attempt) if attempt.status is AttemptStatus.SETTLED else ()
+
+
+def _settled_attempt(visit: Visit, attempt: Attempt) -> tuple[Event, ...]:
+    assert attempt.outcome is not None, f"{attempt.attempt_id} settled without an outcome"
+    if attempt.outcome is not SettlementOutcome.SUCCEEDED:
+        reason = _UNRESOLVED_BY_OUTCOME[attempt.outcome]
+        return _unresolved(visit, reason, attempt.outcome_reason or reason.value)
+    if attempt.report is None:
+        detail = attempt.outcome_reason or "the work ended without an accepted report"
+        return _unresolved(visit, UnresolvedReason.REPORT_MISSING, detail)
+    result = ReportResult(
+        attempt_id=attempt.attempt_id,
+        outcome=attempt.report.outcome,
+        summary=attempt.report.summary,
+        data=attempt.report.data,
+        evidence=attempt.report.evidence,
+    )
+    return (NodeCompleted(node=visit.node, visit_id=visit.visit_id, result=result),)
+
+
+def _check(run: Run, visit: Visit, node: CheckNode) -> tuple[Event, ...]:
+    if visit.try_owed:
+        if run.workspace.status is not WorkspaceStatus.PREPARED:
+            return _without_workspace(run, visit)
+        return (_next_start(visit),)
+    check = visit.check
+    assert check is not None, f"{visit.visit_id} owes no try and has none"
+    if check.status is CheckTryStatus.REFUSED:
+        return _unresolved(visit, UnresolvedReason.CHECK_REFUSED, check.reason or "")
+    return _ended_check(visit, node, check) if check.status is CheckTryStatus.ENDED else ()
+
+
+def _next_start(visit: Visit) -> CheckStarted:
+    number = len(visit.checks) + 1
+    return CheckStarted(
+        check_id=ids.attempt_id(visit.visit_id, number),
+        node=visit.node,
+        visit_id=visit.visit_id,
+        try_number=number,
+    )
+
+
+def _ended_check(visit: Visit, node: CheckNode, check: CheckTry) -> tuple[Event, ...]:
+    ended = check.ended
+    assert ended is not None, f"{check.check_id} ended without a state"
+    if isinstance(ended, CheckExited) and not ended.timed_out and not ended.interrupted:
+        result = CheckResult(
+            check_id=check.check_id,
+            exit_code=ended.exit_code,
+            duration_s=ended.duration_s,
+            output_tail=ended.output_tail,
+            log_reference=ended.log_reference,
+            log_digest=ended.log_digest,
+        )
+        return (NodeCompleted(node=visit.node, visit_id=visit.visit_id, result=result),)
+    retried = len(visit.checks) - visit.tries
+    timed_out = isinstance(ended, CheckExited) and ended.timed_out
+    stopped = isinstance(ended, CheckExited) and not ended.timed_out
+    # A stop by a person is never followed by an automatic retry, whatever the policy says.
+    if node.retry is not None and retried < node.retry.max and not stopped:
+        if ("timeout" if timed_out else "interrupted") in node.retry.after:
+            return (_next_start(visit),)
+    if timed_out:
+        detail = f"the command did not end within {node.timeout} seconds"
+        return _unresolved(visit, UnresolvedReason.CHECK_TIMED_OUT, detail)
+    detail = "the command was stopped" if stopped else "the command's process was lost"
+    return _unresolved(visit, UnresolvedReason.CHECK_INTERRUPTED, detail)
+
+
+def _gate(run: Run, visit: Visit, node: GateNode) -> tuple[Event, ...]:
+    if visit.gate is not None:
+        return ()
+    offered = [GateDecision.APPROVE]
+    if node.decisions.request_changes is not None:
+        offered.append(GateDecision.REQUEST_CHANGES)
+    requested = GateRequested(
+        gate_id=visit.visit_id,
+        node=visit.node,
+        title=node.title,
+        offered=tuple(offered),
+        head_commit=run.head_commit,
+    )
+    return (requested, RunSuspended(gate_id=visit.visit_id, node=visit.node))
+
+
+def _end(run: Run, visit: Visit, node: EndNode) -> Event:
+    if node.result is EndResult.COMPLETED:
+        return RunCompleted(node=visit.node, head_commit=run.head_commit)
+    return RunFailed(node=visit.node, head_commit=run.head_commit)

@@ -1,0 +1,24 @@
+"""Deadlines that have come."""
+
+from pointsman.graph.commands import FireDeadline
+from pointsman.graph.events import AttemptTimedOut
+from pointsman.graph.project import deadlines
+from pointsman.graph.rejections import Rejected, RejectionCode
+from pointsman.graph.replies import Accepted, Reply, Verdict
+from pointsman.graph.run import Run
+
+
+def fire_deadline(run: Run, command: FireDeadline, at_ms: int) -> Verdict:
+    """End what a deadline bounds, if it is still set and due.
+
+    The row may be older than the state: a request opened meanwhile has stopped the clock.
+    """
+    for deadline in deadlines(run):
+        if deadline.deadline_id == command.deadline_id and deadline.due_at_ms <= at_ms:
+            attempt = run.visit.attempt if run.visit is not None else None
+            assert attempt is not None, f"{deadline.deadline_id} without an attempt"
+            timed_out = AttemptTimedOut(attempt_id=attempt.attempt_id)
+            return Accepted(events=(timed_out,), reply=Reply(run_id=run.run_id))
+    return Rejected(
+        code=RejectionCode.NOT_DUE, message=f"{command.deadline_id} is not due, or not set"
+    )

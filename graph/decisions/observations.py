@@ -1,0 +1,97 @@
+"""What the host's work looks like now: native requests, settlement, ended checks.
+
+Level-triggered: the same aggregate said twice changes nothing the second time.
+"""
+
+from pointsman.graph.commands import ObserveCheck, ObserveWork
+from pointsman.graph.events import (
+    AttemptSettled,
+    CheckEnded,
+    Event,
+    NativeRequestClosed,
+    NativeRequestOpened,
+    ReminderIssued,
+)
+from pointsman.graph.owed import expected_turns
+from pointsman.graph.rejections import Rejected, RejectionCode
+from pointsman.graph.replies import Accepted, Reply, Verdict
+from pointsman.graph.run import Attempt, AttemptStatus, CheckTryStatus, ReminderStatus, Run
+from pointsman.graph.settlement import Settled, SettlementOutcome, settlement
+from pointsman.graph.work import CheckExited, CheckLost, CheckNotStarted, WorkAggregate
+
+
+def observe_work(run: Run, command: ObserveWork) -> Verdict:
+    """Take an aggregate in: open and close native requests, remind, or settle.
+
+    After a cancel it changes nothing: the run's way out is the end of its processes.
+    """
+    attempt = run.visit.attempt if run.visit is not None else None
+    current = attempt is not None and attempt.attempt_id == command.work.attempt_id
+    if not current or attempt is None or attempt.status is not AttemptStatus.LAUNCHED:
+        return _not_current(command.work.attempt_id)
+    events: tuple[Event, ...] = ()
+    if run.cancellation is None and not attempt.resume_owed:
+        events = (*_requests(attempt, command.work), *_settle(attempt, command.work))
+    return Accepted(events=events, reply=Reply(run_id=run.run_id))
+
+
+def _not_current(what: str) -> Rejected:
+    return Rejected(code=RejectionCode.NOT_CURRENT, message=f"{what} is not the work in force")
+
+
+def _requests(attempt: Attempt, work: WorkAggregate) -> tuple[Event, ...]:
+    known = {each.request.request_id: each for each in attempt.requests}
+    pending = {request.request_id: request for request in work.pending_requests}
+    opened = tuple(
+        NativeRequestOpened(attempt_id=attempt.attempt_id, request=request)
+        for key, request in pending.items()
+        if key not in known
+    )
+    # One that a person has answered is closed by the receipt of its delivery.
+    closed = tuple(
+        NativeRequestClosed(attempt_id=attempt.attempt_id, request_id=key)
+        for key, each in known.items()
+        if key not in pending and not each.answered
+    )
+    return (*opened, *closed)
+
+
+def _settle(attempt: Attempt, work: WorkAggregate) -> tuple[Event, ...]:
+    if attempt.reminder is ReminderStatus.OWED or any(e.answered for e in attempt.requests):
+        return ()
+    judged = settlement(work, expected_turns(attempt))
+    if not isinstance(judged, Settled):
+        return ()
+    outcome = SettlementOutcome.TIMED_OUT if attempt.timed_out else judged.outcome
+    unreported = attempt.report is None and attempt.reminder is ReminderStatus.UNUSED
+    if outcome is SettlementOutcome.SUCCEEDED and unreported:
+        return (ReminderIssued(attempt_id=attempt.attempt_id),)
+    reason = "the execution timeout ran out" if attempt.timed_out else judged.reason
+    return (
+        AttemptSettled(
+            attempt_id=attempt.attempt_id, outcome=outcome, reason=reason, work=work
+        ),
+    )
+
+
+def observe_check(run: Run, command: ObserveCheck) -> Verdict:
+    """Take a check's state in; only one that was launched can end."""
+    check = run.visit.check if run.visit is not None else None
+    current = check is not None and check.check_id == command.check_id
+    if not current or check is None or check.status is not CheckTryStatus.LAUNCHED:
+        return _not_current(command.check_id)
+    reply = Reply(run_id=run.run_id)
+    if run.cancellation is not None:
+        return Accepted(events=(), reply=reply)
+    match command.state:
+        case CheckExited() | CheckLost() as state:
+            return Accepted(
+                events=(CheckEnded(check_id=check.check_id, state=state),), reply=reply
+            )
+        case CheckNotStarted():
+            # The host had taken the order, yet now proves that nothing was ever run.
+            return Accepted(
+                events=(CheckEnded(check_id=check.check_id, state=CheckLost()),), reply=reply
+            )
+        case _:
+            return Accepted(events=(), reply=reply)

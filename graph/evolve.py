@@ -1,0 +1,226 @@
+"""Evolve: how each event changes a run's state. Nothing else changes it.
+
+Total over every event that ``decide`` and ``advance`` can give; an event that does not fit the
+state is a bug or a corrupt journal, hence the assertions.
+"""
+
+from collections.abc import Iterable
+from typing import Any, assert_never
+
+from pointsman.graph import events as ev
+from pointsman.graph import evolve_work as work
+from pointsman.graph.definition import AgentNode, CheckNode
+from pointsman.graph.events import RecordedEvent
+from pointsman.graph.run import (
+    Cancellation,
+    OpenGate,
+    ReportReceipt,
+    Run,
+    RunState,
+    Unresolved,
+    Visit,
+    Workspace,
+    WorkspaceStatus,
+)
+
+
+def fold(recorded: Iterable[RecordedEvent], run: Run | None = None) -> Run | None:
+    """Apply events in order; ``run`` is the state before them."""
+    for each in recorded:
+        run = evolve(run, each)
+    return run
+
+
+def evolve(run: Run | None, recorded: RecordedEvent) -> Run:
+    """Return the run after one event; its version is then that event's sequence plus one."""
+    if run is None:
+        assert isinstance(recorded.event, ev.RunStarted), f"{recorded.run_id} begins mid-way"
+        return _started(recorded, recorded.event)
+    assert recorded.run_id == run.run_id, f"{recorded.run_id} is not {run.run_id}"
+    assert recorded.sequence == run.version, f"{run.run_id}: {recorded.sequence} != {run.version}"
+    changed = _apply(run, recorded.event, recorded.sequence, recorded.at_ms)
+    return changed.model_copy(
+        update={"version": recorded.sequence + 1, "updated_at_ms": recorded.at_ms}
+    )
+
+
+def _started(recorded: RecordedEvent, event: ev.RunStarted) -> Run:
+    return Run(
+        version=recorded.sequence + 1,
+        started_at_ms=recorded.at_ms,
+        updated_at_ms=recorded.at_ms,
+        **{name: getattr(event, name) for name in type(event).model_fields if name != "kind"},
+    )
+
+
+def _apply(run: Run, event: ev.Event, sequence: int, at_ms: int) -> Run:
+    match event:
+        case ev.RunStarted():
+            raise AssertionError(f"{run.run_id} started twice")
+        case ev.RouteTaken():
+            return _routed(run, event)
+        case ev.NodeEntered():
+            return _entered(run, event, at_ms)
+        case ev.NodeCompleted():
+            return _completed(run, event)
+        case ev.NodeUnresolved(reason=reason, detail=detail):
+            why = Unresolved(reason=reason, detail=detail, revision=sequence)
+            return with_visit(run, unresolved=why)
+        case ev.RetryRequested():
+            return _retried(run, event)
+        case ev.WorkspacePrepared() | ev.WorkspaceRefused() | ev.WorkspaceReleased():
+            return _workspace(run, event)
+        case ev.GateRequested():
+            return with_visit(run, gate=_gate(event, sequence))
+        case ev.RunSuspended():
+            return _gate_changed(run, suspended=True)
+        case ev.GateDecided(decision=decision):
+            return _gate_changed(run, decision=decision)
+        case ev.CancelRequested(reason=reason, requested_by=by):
+            cancel = Cancellation(reason=reason, requested_by=by, requested_at_ms=at_ms)
+            return run.model_copy(update={"cancellation": cancel})
+        case ev.RunCompleted():
+            return _ended(run, RunState.COMPLETED, at_ms)
+        case ev.RunFailed():
+            return _ended(run, RunState.FAILED, at_ms)
+        case ev.RunCanceled():
+            return _ended(run, RunState.CANCELED, at_ms)
+        case ev.WorkInterrupted():
+            return _interrupted(run, event)
+        case ev.CheckStarted() | ev.CheckLaunched() | ev.CheckRefused() | ev.CheckEnded():
+            visit = _visit(run)
+            return with_visit(run, **work.check_changes(visit, event))
+        case ev.AttemptSettled(work=aggregate):
+            head = aggregate.head_commit if aggregate is not None else None
+            settled = with_visit(run, **work.attempt_changes(_visit(run), event, at_ms))
+            return settled.model_copy(update={"head_commit": head or run.head_commit})
+        case (
+            ev.AttemptStarted()
+            | ev.CredentialBound()
+            | ev.AttemptLaunched()
+            | ev.ReportAccepted()
+            | ev.NativeRequestOpened()
+            | ev.NativeRequestAnswered()
+            | ev.NativeRequestClosed()
+            | ev.ReminderIssued()
+            | ev.ReminderDelivered()
+            | ev.AttemptTimedOut()
+            | ev.AttemptRefused()
+            | ev.ResumeRequested()
+            | ev.ResumeRefused()
+            | ev.AttemptResumed()
+        ):
+            return with_visit(run, **work.attempt_changes(_visit(run), event, at_ms))
+        case _:
+            assert_never(event)
+
+
+def _visit(run: Run) -> Visit:
+    assert run.visit is not None, f"{run.run_id} is at no node"
+    return run.visit
+
+
+def with_visit(run: Run, **changes: Any) -> Run:
+    """Return the run with its current visit changed."""
+    return run.model_copy(update={"visit": _visit(run).model_copy(update=changes)})
+
+
+def _routed(run: Run, event: ev.RouteTaken) -> Run:
+    if not event.counted:
+        return run
+    counts = {**run.route_counts, event.route: run.route_counts.get(event.route, 0) + 1}
+    return run.model_copy(update={"route_counts": counts})
+
+
+def _entered(run: Run, event: ev.NodeEntered, at_ms: int) -> Run:
+    kept = dict(run.earlier_reports)
+    for attempt in run.visit.attempts if run.visit is not None else ():
+        if attempt.report is not None:
+            kept[attempt.attempt_id] = ReportReceipt(
+                receipt_id=attempt.report.receipt_id,
+                retry_key=attempt.report.retry_key,
+                payload_digest=attempt.report.payload_digest,
+                accepted_at_ms=attempt.report.accepted_at_ms,
+            )
+    works = isinstance(run.workflow.nodes[event.node], AgentNode | CheckNode)
+    visit = Visit(
+        node=event.node,
+        visit_id=event.visit_id,
+        number=event.number,
+        entered_at_ms=at_ms,
+        inputs=event.inputs,
+        try_owed=works,
+    )
+    return run.model_copy(
+        update={
+            "visit": visit,
+            "visits_used": event.visits_used,
+            "visit_counts": {**run.visit_counts, event.node: event.number},
+            "results": {node: kept_ for node, kept_ in run.results.items() if node != event.node},
+            "earlier_reports": kept,
+        }
+    )
+
+
+def _completed(run: Run, event: ev.NodeCompleted) -> Run:
+    changed = with_visit(run, completed=True)
+    if event.result is None:
+        return changed
+    return changed.model_copy(update={"results": {**run.results, event.node: event.result}})
+
+
+def _retried(run: Run, event: ev.RetryRequested) -> Run:
+    visit = _visit(run)
+    workspace = run.workspace
+    if workspace.status is WorkspaceStatus.REFUSED:
+        workspace = Workspace(tries=workspace.tries + 1)
+    changed = with_visit(run, unresolved=None, try_owed=True, tries=visit.tries + 1)
+    return changed.model_copy(update={"visits_used": event.visits_used, "workspace": workspace})
+
+
+def _workspace(
+    run: Run, event: ev.WorkspacePrepared | ev.WorkspaceRefused | ev.WorkspaceReleased
+) -> Run:
+    match event:
+        case ev.WorkspacePrepared():
+            changes: dict[str, Any] = {
+                "status": WorkspaceStatus.PREPARED,
+                "path": event.path,
+                "branch": event.branch,
+            }
+        case ev.WorkspaceRefused():
+            changes = {
+                "status": WorkspaceStatus.REFUSED,
+                "detail": f"{event.reason}: {event.message}",
+            }
+        case ev.WorkspaceReleased():
+            changes = {
+                "status": WorkspaceStatus.RELEASED,
+                "kept": event.kept,
+                "detail": event.why,
+            }
+    return run.model_copy(update={"workspace": run.workspace.model_copy(update=changes)})
+
+
+def _gate(event: ev.GateRequested, sequence: int) -> OpenGate:
+    return OpenGate(
+        gate_id=event.gate_id, revision=sequence, title=event.title, offered=event.offered
+    )
+
+
+def _gate_changed(run: Run, **changes: Any) -> Run:
+    gate = _visit(run).gate
+    assert gate is not None, f"{run.run_id} has no open gate"
+    return with_visit(run, gate=gate.model_copy(update=changes))
+
+
+def _ended(run: Run, state: RunState, at_ms: int) -> Run:
+    return run.model_copy(update={"ended_as": state, "ended_at_ms": at_ms})
+
+
+def _interrupted(run: Run, event: ev.WorkInterrupted) -> Run:
+    left = {key: n for key, n in run.processes_left.items() if key != event.subject_id}
+    if event.left:
+        left[event.subject_id] = event.left
+    changed = run.model_copy(update={"processes_left": left})
+    return with_visit(changed, **work.interruption_changes(_visit(run), event.subject_id))

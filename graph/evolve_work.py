@@ -1,0 +1,192 @@
+"""Evolve, for the two kinds of outside work: attempts of agents and starts of checks."""
+
+from typing import Any, assert_never
+
+from pointsman.graph import events as ev
+from pointsman.graph.run import (
+    AcceptedReport,
+    Attempt,
+    AttemptStatus,
+    CheckTry,
+    CheckTryStatus,
+    OpenRequest,
+    ReminderStatus,
+    Visit,
+)
+from pointsman.graph.settlement import SettlementOutcome
+
+AttemptEvent = (
+    ev.AttemptStarted
+    | ev.CredentialBound
+    | ev.AttemptLaunched
+    | ev.ReportAccepted
+    | ev.NativeRequestOpened
+    | ev.NativeRequestAnswered
+    | ev.NativeRequestClosed
+    | ev.ReminderIssued
+    | ev.ReminderDelivered
+    | ev.AttemptTimedOut
+    | ev.AttemptSettled
+    | ev.AttemptRefused
+    | ev.ResumeRequested
+    | ev.ResumeRefused
+    | ev.AttemptResumed
+)
+CheckEvent = ev.CheckStarted | ev.CheckLaunched | ev.CheckRefused | ev.CheckEnded
+
+
+def attempt_changes(visit: Visit, event: AttemptEvent, at_ms: int) -> dict[str, Any]:
+    """Return what an event of an attempt changes in its visit."""
+    if isinstance(event, ev.AttemptStarted):
+        started = Attempt(
+            attempt_id=event.attempt_id,
+            try_number=event.try_number,
+            status=AttemptStatus.SCHEDULED,
+            remaining_ms=event.timeout_s * 1000,
+        )
+        return {"attempts": (*visit.attempts, started), "try_owed": False}
+    attempt = visit.attempt
+    assert attempt is not None, f"{visit.visit_id} has no attempt"
+    assert attempt.attempt_id == event.attempt_id, f"{event.attempt_id} is not in force"
+    changed = attempt.model_copy(update=_attempt_fields(attempt, event, at_ms))
+    changes: dict[str, Any] = {"attempts": (*visit.attempts[:-1], changed)}
+    if isinstance(event, ev.ResumeRequested):
+        changes["unresolved"] = None
+    return changes
+
+
+def _attempt_fields(attempt: Attempt, event: AttemptEvent, at_ms: int) -> dict[str, Any]:
+    match event:
+        case ev.AttemptStarted() | ev.CredentialBound():
+            return {}
+        case ev.AttemptLaunched():
+            return {"status": AttemptStatus.LAUNCHED, "running_since_ms": at_ms}
+        case ev.ReportAccepted():
+            return {"report": _report(event, at_ms)}
+        case ev.NativeRequestOpened() | ev.NativeRequestAnswered() | ev.NativeRequestClosed():
+            return _request_fields(attempt, event, at_ms)
+        case ev.ReminderIssued():
+            return {"reminder": ReminderStatus.OWED}
+        case ev.ReminderDelivered():
+            return {"reminder": ReminderStatus.DELIVERED}
+        case ev.AttemptTimedOut():
+            return {"timed_out": True, "remaining_ms": 0, "running_since_ms": None}
+        case ev.AttemptSettled():
+            return {
+                **_stopped(attempt, at_ms),
+                "status": AttemptStatus.SETTLED,
+                "outcome": event.outcome,
+                "outcome_reason": event.reason,
+                "requests": (),
+                "resumable": event.work is not None and event.work.resumable,
+            }
+        case ev.AttemptRefused():
+            return {
+                "status": AttemptStatus.REFUSED,
+                "refusal_unknown": event.unknown,
+                "outcome_reason": f"{event.reason}: {event.message}",
+            }
+        case ev.ResumeRequested():
+            return {
+                "status": AttemptStatus.LAUNCHED,
+                "resume_owed": True,
+                "resumes": event.number,
+                "interrupted": False,
+                "outcome": None,
+                "outcome_reason": None,
+            }
+        case ev.ResumeRefused():
+            return {
+                "status": AttemptStatus.SETTLED,
+                "resume_owed": False,
+                "resumable": False,
+                "outcome": SettlementOutcome.INTERRUPTED,
+                "outcome_reason": event.message,
+            }
+        case ev.AttemptResumed():
+            return {"resume_owed": False, "running_since_ms": at_ms}
+        case _:
+            assert_never(event)
+
+
+def _report(event: ev.ReportAccepted, at_ms: int) -> AcceptedReport:
+    return AcceptedReport(
+        receipt_id=event.receipt_id,
+        retry_key=event.retry_key,
+        payload_digest=event.payload_digest,
+        accepted_at_ms=at_ms,
+        outcome=event.outcome,
+        summary=event.summary,
+        data=event.data,
+        evidence=event.evidence,
+    )
+
+
+def _stopped(attempt: Attempt, at_ms: int) -> dict[str, Any]:
+    """Stop the execution timeout and keep what is left of it.
+
+    A wall clock that was set back must not add time, hence the floor at zero elapsed.
+    """
+    if attempt.running_since_ms is None:
+        return {}
+    elapsed = max(0, at_ms - attempt.running_since_ms)
+    return {"remaining_ms": max(0, attempt.remaining_ms - elapsed), "running_since_ms": None}
+
+
+def _request_fields(
+    attempt: Attempt,
+    event: ev.NativeRequestOpened | ev.NativeRequestAnswered | ev.NativeRequestClosed,
+    at_ms: int,
+) -> dict[str, Any]:
+    if isinstance(event, ev.NativeRequestOpened):
+        opened = OpenRequest(request=event.request)
+        return {"requests": (*attempt.requests, opened), **_stopped(attempt, at_ms)}
+    if isinstance(event, ev.NativeRequestAnswered):
+        answer = {"answered": True, "allow": event.allow, "text": event.text}
+        return {
+            "requests": tuple(
+                each.model_copy(update=answer)
+                if each.request.request_id == event.request_id
+                else each
+                for each in attempt.requests
+            )
+        }
+    left = tuple(e for e in attempt.requests if e.request.request_id != event.request_id)
+    if left or attempt.status is not AttemptStatus.LAUNCHED or attempt.timed_out:
+        return {"requests": left}
+    return {"requests": left, "running_since_ms": at_ms}
+
+
+def check_changes(visit: Visit, event: CheckEvent) -> dict[str, Any]:
+    """Return what an event of a check changes in its visit."""
+    if isinstance(event, ev.CheckStarted):
+        started = CheckTry(
+            check_id=event.check_id,
+            try_number=event.try_number,
+            status=CheckTryStatus.SCHEDULED,
+        )
+        return {"checks": (*visit.checks, started), "try_owed": False}
+    check = visit.check
+    assert check is not None, f"{visit.visit_id} has no check"
+    assert check.check_id == event.check_id, f"{event.check_id} is not in force"
+    match event:
+        case ev.CheckLaunched():
+            changes: dict[str, Any] = {"status": CheckTryStatus.LAUNCHED}
+        case ev.CheckRefused():
+            reason = f"{event.reason}: {event.message}"
+            changes = {"status": CheckTryStatus.REFUSED, "reason": reason}
+        case ev.CheckEnded():
+            changes = {"status": CheckTryStatus.ENDED, "ended": event.state}
+        case _:
+            assert_never(event)
+    return {"checks": (*visit.checks[:-1], check.model_copy(update=changes))}
+
+
+def interruption_changes(visit: Visit, subject_id: str) -> dict[str, Any]:
+    """Mark that the host has ended the processes of an attempt or a check."""
+    attempt, check = visit.attempt, visit.check
+    if attempt is not None and attempt.attempt_id == subject_id:
+        ended = attempt.model_copy(update={"interrupted": True})
+        return {"attempts": (*visit.attempts[:-1], ended)}
+    assert check is not None and check.check_id == subject_id, f"{subject_id} is not in force"
+    return {"checks": (*visit.checks[:-1], check.model_copy(update={"interrupted": True}))}

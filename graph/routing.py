@@ -1,0 +1,158 @@
+"""Which edge a finished visit takes, and what the bounds make of it (§10.1–7 of the design)."""
+
+from pointsman.graph import ids
+from pointsman.graph.binding import InputsTooLarge, MissingInput, resolve
+from pointsman.graph.definition import (
+    AUTOMATED_KINDS,
+    AgentNode,
+    CheckNode,
+    DecisionNode,
+    EndNode,
+    GateNode,
+    RouteTarget,
+)
+from pointsman.graph.events import (
+    Event,
+    NodeEntered,
+    NodeUnresolved,
+    RouteReason,
+    RouteTaken,
+    RunCompleted,
+    UnresolvedReason,
+)
+from pointsman.graph.model import JsonScalar
+from pointsman.graph.paths import parse, value_at
+from pointsman.graph.predicate import ConsideredRule, evaluate
+from pointsman.graph.results import GateDecision
+from pointsman.graph.run import Run, Visit
+
+
+def enter_first(run: Run) -> tuple[Event, ...]:
+    """Enter the definition's entry node."""
+    return _follow(run, None, "entry", RouteTarget(to=run.workflow.entry), RouteReason.ENTRY)
+
+
+def leave(run: Run, visit: Visit) -> tuple[Event, ...]:
+    """Take the route of a visit that has completed."""
+    node = run.workflow.nodes[visit.node]
+    match node:
+        case AgentNode() | CheckNode():
+            return _follow(run, visit, f"{visit.node}/next", node.next, RouteReason.NEXT)
+        case DecisionNode():
+            return _decide(run, visit, node)
+        case GateNode():
+            return _leave_gate(run, visit, node)
+        case EndNode():
+            raise AssertionError(f"{visit.visit_id} is an end: nothing follows")
+
+
+def leave_unresolved(run: Run, visit: Visit) -> tuple[Event, ...]:
+    """Take the declared unresolved route at once (§10.15), if there is one."""
+    node = run.workflow.nodes[visit.node]
+    route = node.unresolved if isinstance(node, AgentNode | CheckNode) else None
+    bound = visit.unresolved
+    if route is None or bound is None or bound.reason is UnresolvedReason.VISIT_LIMIT:
+        return ()
+    return _follow(run, visit, f"{visit.node}/unresolved", route, RouteReason.UNRESOLVED)
+
+
+def _decide(run: Run, visit: Visit, node: DecisionNode) -> tuple[Event, ...]:
+    considered: list[ConsideredRule] = []
+    for index, rule in enumerate(node.rules):
+        found = evaluate(rule.when, lambda path: _lookup(run, path))
+        considered.append(ConsideredRule(name=rule.name, holds=found.holds, terms=found.terms))
+        if found.holds:
+            key = f"{visit.node}/rules/{index}"
+            trace = tuple(considered)
+            return _follow(
+                run, visit, key, rule.route, RouteReason.RULE, rule=rule.name, considered=trace
+            )
+    key = f"{visit.node}/otherwise"
+    trace = tuple(considered)
+    return _follow(run, visit, key, node.otherwise, RouteReason.OTHERWISE, considered=trace)
+
+
+def _lookup(run: Run, path: str) -> JsonScalar | None:
+    parsed = parse(path)
+    assert parsed is not None, f"{path!r} passed validation but is no path"
+    value: JsonScalar | None = value_at(parsed, run.inputs, run.results)
+    return value
+
+
+def _leave_gate(run: Run, visit: Visit, node: GateNode) -> tuple[Event, ...]:
+    assert visit.gate is not None and visit.gate.decision is not None, f"{visit.visit_id} is open"
+    decision = visit.gate.decision
+    approved = decision is GateDecision.APPROVE
+    route = node.decisions.approve if approved else node.decisions.request_changes
+    if route is None:
+        assert approved, f"{visit.visit_id}: {decision} was not offered"
+        return (RunCompleted(node=visit.node, head_commit=run.head_commit),)
+    key = f"{visit.node}/decisions/{decision}"
+    return _follow(run, visit, key, route, RouteReason.DECISION)
+
+
+def _follow(
+    run: Run,
+    visit: Visit | None,
+    route: str,
+    target: RouteTarget,
+    reason: RouteReason,
+    *,
+    rule: str | None = None,
+    considered: tuple[ConsideredRule, ...] = (),
+) -> tuple[Event, ...]:
+    """Take a route within its bounds: its own repeat first, then the whole run's visits."""
+    to, counted = target.to, target.repeat is not None
+    if target.repeat is not None and run.route_counts.get(route, 0) >= target.repeat.max:
+        to, reason, counted = target.repeat.at_limit, RouteReason.REPEAT_LIMIT, False
+    if run.workflow.nodes[to].kind in AUTOMATED_KINDS and run.visits_left == 0:
+        exit_ = run.workflow.visits.at_limit or (target.repeat and target.repeat.at_limit)
+        if exit_ is None:
+            return (_no_visit_left(run, visit, to),)
+        to, reason, counted = exit_, RouteReason.VISIT_LIMIT, False
+    taken = RouteTaken(
+        from_node=visit.node if visit is not None else None,
+        from_visit_id=visit.visit_id if visit is not None else None,
+        route=route,
+        reason=reason,
+        to=to,
+        rule=rule,
+        counted=counted,
+        considered=considered,
+    )
+    return (taken, *_enter(run, to))
+
+
+def _no_visit_left(run: Run, visit: Visit | None, to: str) -> NodeUnresolved:
+    assert visit is not None, f"{run.run_id}: the first visit is always admitted"
+    return NodeUnresolved(
+        node=visit.node,
+        visit_id=visit.visit_id,
+        reason=UnresolvedReason.VISIT_LIMIT,
+        detail=f"{run.visits_used} of {run.workflow.visits.max} visits are used; "
+        f"{to!r} was not entered",
+    )
+
+
+def _enter(run: Run, name: str) -> tuple[Event, ...]:
+    node = run.workflow.nodes[name]
+    number = run.visit_counts.get(name, 0) + 1
+    visit = ids.visit_id(run.run_id, name, number)
+    bindings = node.inputs if isinstance(node, AgentNode) else {}
+    found = resolve(bindings, run.inputs, run.results)
+    refused = isinstance(found, MissingInput | InputsTooLarge)
+    entered = NodeEntered(
+        node=name,
+        visit_id=visit,
+        number=number,
+        visits_used=run.visits_used + 1,
+        inputs={} if refused else found.values,
+        references={} if refused else found.references,
+    )
+    if isinstance(found, MissingInput):
+        reason, detail = UnresolvedReason.INPUT_MISSING, f"no value for {', '.join(found.names)}"
+    elif isinstance(found, InputsTooLarge):
+        reason, detail = UnresolvedReason.INPUT_TOO_LARGE, f"the inputs have {found.size} bytes"
+    else:
+        return (entered,)
+    return (entered, NodeUnresolved(node=name, visit_id=visit, reason=reason, detail=detail))
