@@ -7,7 +7,8 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	"$$p" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo "$$p" && break; done)
 
 BIN := .venv/bin
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input \
+# Setuptools warns of every editable install that names could clash; tests/tidy sees to that.
+PIP_INSTALL := PYTHONWARNINGS='ignore:Editable installation' $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-input \
 	-c constraints.txt
 INPUTS := pyproject.toml constraints.txt
 # `make demo` needs the first stamp only, so that a first look does not wait for the development tools.
