@@ -81,9 +81,7 @@ def advance(run: Run) -> tuple[Event, ...]:
 
 
 def _unresolved(visit: Visit, reason: UnresolvedReason, detail: str) -> tuple[Event, ...]:
-    return (
-        NodeUnresolved(node=visit.node, visit_id=visit.visit_id, reason=reason, detail=detail),
-    )
+    return (NodeUnresolved(node=visit.node, visit_id=visit.visit_id, reason=reason, detail=detail),)
 
 
 def _without_workspace(run: Run, visit: Visit) -> tuple[Event, ...]:
@@ -172,9 +170,10 @@ def _ended_check(visit: Visit, node: CheckNode, check: CheckTry) -> tuple[Event,
     timed_out = isinstance(ended, CheckExited) and ended.timed_out
     stopped = isinstance(ended, CheckExited) and not ended.timed_out
     # A stop by a person is never followed by an automatic retry, whatever the policy says.
-    if node.retry is not None and retried < node.retry.max and not stopped:
-        if ("timeout" if timed_out else "interrupted") in node.retry.after:
-            return (_next_start(visit),)
+    why = "timeout" if timed_out else "interrupted"
+    may_retry = node.retry is not None and retried < node.retry.max and why in node.retry.after
+    if may_retry and not stopped:
+        return (_next_start(visit),)
     if timed_out:
         detail = f"the command did not end within {node.timeout} seconds"
         return _unresolved(visit, UnresolvedReason.CHECK_TIMED_OUT, detail)

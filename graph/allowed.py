@@ -77,14 +77,10 @@ def _on_unresolved(run: Run, visit: Visit) -> list[AllowedAction]:
     actions = []
     if can_resume(visit) and visit.attempt is not None:
         actions.append(
-            AllowedAction(
-                action=Action.RESUME, target=visit.attempt.attempt_id, revision=revision
-            )
+            AllowedAction(action=Action.RESUME, target=visit.attempt.attempt_id, revision=revision)
         )
     if can_retry(run, visit):
-        actions.append(
-            AllowedAction(action=Action.RETRY, target=visit.visit_id, revision=revision)
-        )
+        actions.append(AllowedAction(action=Action.RETRY, target=visit.visit_id, revision=revision))
     return actions
 
 

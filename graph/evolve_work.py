@@ -188,5 +188,6 @@ def interruption_changes(visit: Visit, subject_id: str) -> dict[str, Any]:
     if attempt is not None and attempt.attempt_id == subject_id:
         ended = attempt.model_copy(update={"interrupted": True})
         return {"attempts": (*visit.attempts[:-1], ended)}
-    assert check is not None and check.check_id == subject_id, f"{subject_id} is not in force"
+    assert check is not None, f"{subject_id} is not in force"
+    assert check.check_id == subject_id, f"{subject_id} is not in force"
     return {"checks": (*visit.checks[:-1], check.model_copy(update={"interrupted": True}))}

@@ -133,24 +133,31 @@ def _of_attempt(run: Run, visit: Visit, attempt: Attempt) -> tuple[Intent, ...]:
         return (_interrupt(run, attempt, "the execution timeout ran out"),)
     if attempt.status is AttemptStatus.SCHEDULED:
         return (_launch(run, visit, attempt),)
-    base = {"run_id": run.run_id, "attempt_id": attempt.attempt_id}
     if attempt.resume_owed:
         key = ids.effect_key(attempt.attempt_id, f"resume.{attempt.resumes}")
-        return (ResumeExecution(intent_id=key, **base),)
+        return (ResumeExecution(intent_id=key, run_id=run.run_id, attempt_id=attempt.attempt_id),)
     owed: list[Intent] = [
         AnswerRequest(
             intent_id=ids.effect_key(attempt.attempt_id, f"answer.{each.request.request_id}"),
             request_id=each.request.request_id,
             allow=each.allow,
             text=each.text,
-            **base,
+            run_id=run.run_id,
+            attempt_id=attempt.attempt_id,
         )
         for each in attempt.requests
         if each.answered
     ]
     if attempt.reminder is ReminderStatus.OWED:
         key = ids.effect_key(attempt.attempt_id, "reminder")
-        owed.append(SendReminder(intent_id=key, text=reminder_text(run, visit), **base))
+        owed.append(
+            SendReminder(
+                intent_id=key,
+                run_id=run.run_id,
+                attempt_id=attempt.attempt_id,
+                text=reminder_text(run, visit),
+            )
+        )
     return tuple(owed)
 
 

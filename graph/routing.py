@@ -1,7 +1,7 @@
 """Which edge a finished visit takes, and what the bounds make of it (§10.1–7 of the design)."""
 
 from pointsman.graph import ids
-from pointsman.graph.binding import InputsTooLarge, MissingInput, resolve
+from pointsman.graph.binding import InputsTooLarge, MissingInput, Resolved, resolve
 from pointsman.graph.definition import (
     AUTOMATED_KINDS,
     AgentNode,
@@ -80,7 +80,8 @@ def _lookup(run: Run, path: str) -> JsonScalar | None:
 
 
 def _leave_gate(run: Run, visit: Visit, node: GateNode) -> tuple[Event, ...]:
-    assert visit.gate is not None and visit.gate.decision is not None, f"{visit.visit_id} is open"
+    assert visit.gate is not None, f"{visit.visit_id} has no gate"
+    assert visit.gate.decision is not None, f"{visit.visit_id} is open"
     decision = visit.gate.decision
     approved = decision is GateDecision.APPROVE
     route = node.decisions.approve if approved else node.decisions.request_changes
@@ -106,7 +107,8 @@ def _follow(
     if target.repeat is not None and run.route_counts.get(route, 0) >= target.repeat.max:
         to, reason, counted = target.repeat.at_limit, RouteReason.REPEAT_LIMIT, False
     if run.workflow.nodes[to].kind in AUTOMATED_KINDS and run.visits_left == 0:
-        exit_ = run.workflow.visits.at_limit or (target.repeat and target.repeat.at_limit)
+        own_limit = target.repeat.at_limit if target.repeat is not None else None
+        exit_ = run.workflow.visits.at_limit or own_limit
         if exit_ is None:
             return (_no_visit_left(run, visit, to),)
         to, reason, counted = exit_, RouteReason.VISIT_LIMIT, False
@@ -140,19 +142,19 @@ def _enter(run: Run, name: str) -> tuple[Event, ...]:
     visit = ids.visit_id(run.run_id, name, number)
     bindings = node.inputs if isinstance(node, AgentNode) else {}
     found = resolve(bindings, run.inputs, run.results)
-    refused = isinstance(found, MissingInput | InputsTooLarge)
     entered = NodeEntered(
         node=name,
         visit_id=visit,
         number=number,
         visits_used=run.visits_used + 1,
-        inputs={} if refused else found.values,
-        references={} if refused else found.references,
+        inputs=found.values if isinstance(found, Resolved) else {},
+        references=found.references if isinstance(found, Resolved) else {},
     )
-    if isinstance(found, MissingInput):
-        reason, detail = UnresolvedReason.INPUT_MISSING, f"no value for {', '.join(found.names)}"
-    elif isinstance(found, InputsTooLarge):
-        reason, detail = UnresolvedReason.INPUT_TOO_LARGE, f"the inputs have {found.size} bytes"
-    else:
-        return (entered,)
+    match found:
+        case Resolved():
+            return (entered,)
+        case MissingInput(names=names):
+            reason, detail = UnresolvedReason.INPUT_MISSING, f"no value for {', '.join(names)}"
+        case InputsTooLarge(size=size):
+            reason, detail = UnresolvedReason.INPUT_TOO_LARGE, f"the inputs have {size} bytes"
     return (entered, NodeUnresolved(node=name, visit_id=visit, reason=reason, detail=detail))

@@ -68,9 +68,7 @@ def _settle(attempt: Attempt, work: WorkAggregate) -> tuple[Event, ...]:
         return (ReminderIssued(attempt_id=attempt.attempt_id),)
     reason = "the execution timeout ran out" if attempt.timed_out else judged.reason
     return (
-        AttemptSettled(
-            attempt_id=attempt.attempt_id, outcome=outcome, reason=reason, work=work
-        ),
+        AttemptSettled(attempt_id=attempt.attempt_id, outcome=outcome, reason=reason, work=work),
     )
 
 
@@ -85,9 +83,7 @@ def observe_check(run: Run, command: ObserveCheck) -> Verdict:
         return Accepted(events=(), reply=reply)
     match command.state:
         case CheckExited() | CheckLost() as state:
-            return Accepted(
-                events=(CheckEnded(check_id=check.check_id, state=state),), reply=reply
-            )
+            return Accepted(events=(CheckEnded(check_id=check.check_id, state=state),), reply=reply)
         case CheckNotStarted():
             # The host had taken the order, yet now proves that nothing was ever run.
             return Accepted(

@@ -121,9 +121,7 @@ def retry_visit(run: Run, command: RetryVisit) -> Verdict:
     if isinstance(visit, Rejected):
         return visit
     if visit.visit_id != command.visit_id or not can_retry(run, visit):
-        return Rejected(
-            code=RejectionCode.NOT_ALLOWED, message="this visit cannot be tried again"
-        )
+        return Rejected(code=RejectionCode.NOT_ALLOWED, message="this visit cannot be tried again")
     event = RetryRequested(
         node=visit.node,
         visit_id=visit.visit_id,

@@ -1,0 +1,194 @@
+"""The supervisor of a shard: gives each active run one worker, and wakes what is due.
+
+It holds no per-run state machine. After its own death it reads the journal again: every run
+that owes an intent or has open work is leased once more, under a new fencing token.
+"""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+
+from pointsman.actors.clock import Clock
+from pointsman.actors.messages import Answer, Message, Unavailable
+from pointsman.actors.pool import Pool, PoolExhaustedError
+from pointsman.actors.workers import LeaseLostError, Worker, WorkerLostError
+from pointsman.graph import ids
+from pointsman.graph.commands import FireDeadline
+from pointsman.storage.journal import Journal
+
+log = structlog.get_logger()
+
+_DELIVERIES_MAX: Final = 4
+_TICK_S: Final = 0.5
+_SWEEP_EVERY_TICKS: Final = 10
+_IDLE_BEFORE_PASSIVATION_MS: Final = 3_000
+
+
+@dataclass(slots=True)
+class _Lease:
+    """A run's place at a worker. ``lock`` serialises leasing, not the commands."""
+
+    worker: Worker | None = None
+    pending: int = 0
+    used_at_ms: int = 0
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class Supervisor:
+    """Routes commands to the runs of one shard.
+
+    ``tell`` redelivers to a new worker when one dies: a command with an id is then answered
+    from its receipt if it was committed, and facts may be told twice. When ``tell`` raises,
+    the command may have been committed or not; the caller sends it again.
+    """
+
+    def __init__(self, journal: Journal, pool: Pool, clock: Clock) -> None:
+        self._journal = journal
+        self._pool = pool
+        self._clock = clock
+        self._leases: dict[str, _Lease] = {}
+        self._loop: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Lease every run that has something owed, and begin to watch deadlines."""
+        if self._loop is not None:
+            return
+        self._pool.warm()
+        self._loop = asyncio.create_task(self._watch())
+
+    async def stop(self) -> None:
+        """Stop watching; the workers end with the supervisor's process."""
+        if self._loop is not None:
+            self._loop.cancel()
+
+    async def tell(self, message: Message) -> Answer:
+        """Bring a command to its run and return the run's answer."""
+        lease = self._leases.setdefault(message.run_id, _Lease())
+        lease.pending += 1
+        try:
+            return await self._deliver(message, lease)
+        finally:
+            lease.pending -= 1
+            lease.used_at_ms = self._clock.now_ms()
+
+    async def wake(self, subject_id: str) -> None:
+        """Have the run look at the work of one of its attempts or checks."""
+        await self._wake_run(ids.run_of(subject_id), subject_id)
+
+    async def _wake_run(self, run_id: str, subject_id: str | None) -> None:
+        lease = self._leases.setdefault(run_id, _Lease())
+        lease.pending += 1
+        try:
+            worker = await self._leased(run_id, lease)
+            await worker.wake(run_id, subject_id)
+        except PoolExhaustedError:
+            log.warning("no_worker", run_id=run_id)
+        except WorkerLostError as error:
+            log.warning("worker_lost", run_id=run_id, error=repr(error))
+            await self._forget(lease)
+        finally:
+            lease.pending -= 1
+            lease.used_at_ms = self._clock.now_ms()
+
+    def status(self) -> dict[str, int]:
+        """Count what is leased."""
+        held = sum(1 for lease in self._leases.values() if lease.worker is not None)
+        return {"runs_leased": held, "workers_lent": self._pool.lent}
+
+    async def _deliver(self, message: Message, lease: _Lease) -> Answer:
+        for _ in range(_DELIVERIES_MAX):
+            try:
+                worker = await self._leased(message.run_id, lease)
+                return await worker.tell(message)
+            except PoolExhaustedError:
+                return Unavailable(code="no_worker", message="all workers are busy; try again")
+            except (WorkerLostError, LeaseLostError) as error:
+                log.warning("worker_lost", run_id=message.run_id, error=repr(error))
+                await self._forget(lease)
+        return Unavailable(
+            code="worker_lost", message="the run's process died again and again; try again later"
+        )
+
+    async def _leased(self, run_id: str, lease: _Lease) -> Worker:
+        async with lease.lock:
+            if lease.worker is not None:
+                return lease.worker
+            worker = self._pool.take()
+            # Written before the worker may commit: from here on an older one is fenced.
+            token = self._journal.lease(run_id)
+            try:
+                await worker.assign(run_id, token)
+            except BaseException:
+                self._pool.discard(worker)
+                raise
+            lease.worker = worker
+            log.info("run_leased", run_id=run_id, fencing_token=token)
+            return worker
+
+    async def _forget(self, lease: _Lease) -> None:
+        """Drop a lost worker; the run is leased again when it is next needed or swept."""
+        async with lease.lock:
+            if lease.worker is not None:
+                self._pool.discard(lease.worker)
+                lease.worker = None
+
+    async def _watch(self) -> None:
+        tick = 0
+        while True:
+            try:
+                if tick % _SWEEP_EVERY_TICKS == 0:
+                    await self._sweep()
+                await self._fire_due()
+                await self._passivate_idle()
+            except Exception:
+                # One run's trouble must not end the watch over all others.
+                log.exception("supervisor_tick_failed")
+            tick += 1
+            await asyncio.sleep(_TICK_S)
+
+    async def _sweep(self) -> None:
+        """Lease every run with something owed, and look at all open work.
+
+        Wakes may be lost with the process that carried them; this makes them a matter of
+        seconds, not of faith.
+        """
+        woken = [self._wake_run(run_id, None) for run_id in self._journal.active_runs()]
+        for result in await asyncio.gather(*woken, return_exceptions=True):
+            if isinstance(result, BaseException):
+                log.error("sweep_failed", error=repr(result))
+
+    async def _fire_due(self) -> None:
+        for deadline in self._journal.due(self._clock.now_ms()):
+            await self.tell(
+                Message(deadline.run_id, FireDeadline(deadline_id=deadline.deadline_id))
+            )
+
+    async def _passivate_idle(self) -> None:
+        now = self._clock.now_ms()
+        for run_id, lease in list(self._leases.items()):
+            idle_ms = now - lease.used_at_ms
+            if lease.pending or 0 <= idle_ms < _IDLE_BEFORE_PASSIVATION_MS:
+                continue
+            async with lease.lock:
+                await self._passivate(run_id, lease)
+
+    async def _passivate(self, run_id: str, lease: _Lease) -> None:
+        """Take a run's worker back, unless a command came or something is in flight."""
+        if lease.pending:
+            return
+        if lease.worker is not None:
+            try:
+                let_go = await lease.worker.passivate()
+            except WorkerLostError:
+                self._pool.discard(lease.worker)
+            else:
+                if not let_go:
+                    return
+                self._pool.give_back(lease.worker)
+                log.info("run_passivated", run_id=run_id)
+            lease.worker = None
+        # A command that came meanwhile waits for the lock and still holds this very lease.
+        if not lease.pending:
+            self._leases.pop(run_id, None)
