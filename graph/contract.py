@@ -32,6 +32,7 @@ __all__ = [
 
 PROTOCOL_VERSION: Final = 1
 FIELD_ERRORS_MAX: Final = 100
+_PATH_CHARS_MAX: Final = 200
 _KEYS: Final = ("protocol_version", "retry_key", "outcome", "summary", "data", "evidence")
 _FOREIGN: Final = frozenset({"run", "node", "attempt", "branch", "thread"})
 
@@ -104,7 +105,8 @@ def _path(where: tuple[str | int, ...]) -> str:
 
 
 def _bounded(errors: list[FieldError]) -> tuple[FieldError, ...]:
-    """Keep the answer small: a report may hold thousands of mistakes."""
+    """Keep the answer small: a report may hold thousands of mistakes, or very long keys."""
+    errors = [error.model_copy(update={"path": error.path[:_PATH_CHARS_MAX]}) for error in errors]
     if len(errors) <= FIELD_ERRORS_MAX:
         return tuple(errors)
     left_out = FieldError(

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Discriminator,
     Field,
@@ -16,6 +17,7 @@ from pydantic import (
     Tag,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from pointsman.graph import limits
 from pointsman.graph.model import JsonScalar, Model
@@ -32,6 +34,46 @@ Title = Annotated[str, StringConstraints(min_length=1, max_length=limits.TITLE_C
 Instructions = Annotated[
     str, StringConstraints(min_length=1, max_length=limits.INSTRUCTIONS_CHARS_MAX)
 ]
+
+EnvironmentName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=limits.TITLE_CHARS_MAX),
+]
+
+
+def _exact(value: object) -> object:
+    """Keep ``1``, ``1.0`` and ``true`` apart, which a literal alone would take for each other."""
+    if isinstance(value, float):
+        raise PydanticCustomError("wrong_type", "a number with a fraction does not belong here")
+    return value
+
+
+def _exact_version(value: object) -> object:
+    if isinstance(value, bool):
+        raise PydanticCustomError("wrong_type", "the version of the format is a number")
+    return _exact(value)
+
+
+def _exact_true(value: object) -> object:
+    if value is not None and value is not True:
+        raise PydanticCustomError("wrong_type", "only true can stand here")
+    return value
+
+
+FormatVersion = Annotated[Literal[1], BeforeValidator(_exact_version)]
+OnlyTrue = Annotated[Literal[True] | None, BeforeValidator(_exact_true)]
+
+
+def _below(value: str) -> str:
+    """Accept a relative path that cannot lead out of the folder it is relative to."""
+    if value.startswith("/") or ".." in value.split("/"):
+        raise PydanticCustomError(
+            "path_leaves_folder", "this path leads out of the repository's folder"
+        )
+    return value
+
+
+RelativePath = Annotated[str, StringConstraints(min_length=1), AfterValidator(_below)]
 
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
 
@@ -73,11 +115,11 @@ class FieldDeclaration(Model):
     def _values_belong_to_enums(self) -> Self:
         if self.type is FieldType.ENUM:
             if not self.values:
-                raise ValueError("an enum needs 'values', a list of at least one string")
+                raise PydanticCustomError("enum_values", "an enum needs 'values', at least one")
             if len(set(self.values)) != len(self.values):
-                raise ValueError("the values of an enum must differ from each other")
+                raise PydanticCustomError("enum_values", "the values of an enum must differ")
         elif self.values is not None:
-            raise ValueError("'values' belongs to type enum only")
+            raise PydanticCustomError("enum_values", "'values' belongs to type enum only")
         return self
 
 
@@ -124,20 +166,23 @@ class FieldTest(Model):
     field: str
     eq: JsonScalar | None = None
     ne: JsonScalar | None = None
-    in_: tuple[JsonScalar, ...] | None = Field(default=None, alias="in", min_length=1)
+    in_: tuple[JsonScalar, ...] | None = Field(
+        default=None, alias="in", min_length=1, max_length=limits.MEMBERS_MAX
+    )
     lt: int | float | None = None
     le: int | float | None = None
     gt: int | float | None = None
     ge: int | float | None = None
-    present: Literal[True] | None = None
-    absent: Literal[True] | None = None
+    present: OnlyTrue = None
+    absent: OnlyTrue = None
 
     @model_validator(mode="after")
     def _exactly_one_operator(self) -> Self:
         if len(self._given()) != 1:
-            raise ValueError(
+            raise PydanticCustomError(
+                "one_operator",
                 "a condition on a field needs exactly one of eq, ne, in, lt, le, gt, ge, "
-                "present, absent"
+                "present, absent",
             )
         return self
 
@@ -250,7 +295,17 @@ class CheckRetry(Model):
     after: tuple[Literal["timeout", "interrupted"], ...] = Field(min_length=1)
 
 
+def _command_shape(value: object) -> str:
+    """Tell a program with its arguments from a line for the shell."""
+    return "argv" if isinstance(value, (list, tuple)) else "shell"
+
+
 Argv = Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
+ShellLine = Annotated[str, StringConstraints(min_length=1)]
+CommandLine = Annotated[
+    Annotated[Argv, Tag("argv")] | Annotated[ShellLine, Tag("shell")],
+    Discriminator(_command_shape),
+]
 
 
 class CheckNode(Model):
@@ -258,9 +313,9 @@ class CheckNode(Model):
 
     kind: Literal["check"]
     title: Title | None = None
-    run: Argv | str
-    env: dict[str, str] = Field(default_factory=dict)
-    folder: str | None = None
+    run: CommandLine
+    env: dict[EnvironmentName, str] = Field(default_factory=dict)
+    folder: RelativePath | None = None
     timeout: Seconds = limits.CHECK_TIMEOUT_DEFAULT_S
     retry: CheckRetry | None = None
     next: Route
@@ -317,16 +372,14 @@ AUTOMATED_KINDS: Final = frozenset({"agent", "check", "decision"})
 class VisitBound(Model):
     """The whole-run bound on admitted visits, and where it leads (a gate or an end)."""
 
-    max: int = Field(
-        default=limits.VISITS_DEFAULT, ge=limits.VISITS_MIN, le=limits.VISITS_MAX
-    )
+    max: int = Field(default=limits.VISITS_DEFAULT, ge=limits.VISITS_MIN, le=limits.VISITS_MAX)
     at_limit: Name | None = None
 
 
 class SetupCommand(Model):
     """One recorded command that makes a fresh workspace usable."""
 
-    run: Argv | str
+    run: CommandLine
     timeout: Seconds = limits.SETUP_TIMEOUT_DEFAULT_S
 
 
@@ -338,16 +391,16 @@ class WorkspaceSetup(Model):
     ``env`` is given to set-up, checks and agents alike.
     """
 
-    copy_: tuple[str, ...] = Field(default=(), alias="copy")
+    copy_: tuple[RelativePath, ...] = Field(default=(), alias="copy")
     setup: tuple[SetupCommand, ...] = ()
     checks: tuple[SetupCommand, ...] = ()
-    env: dict[str, str] = Field(default_factory=dict)
+    env: dict[EnvironmentName, str] = Field(default_factory=dict)
 
 
 class Workflow(Model):
     """One authored process: a whole, self-contained definition."""
 
-    pointsman: Literal[1]
+    pointsman: FormatVersion
     id: Name
     revision: int = Field(default=1, ge=1)
     name: Title

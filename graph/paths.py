@@ -125,6 +125,7 @@ def declared(workflow: Workflow, path: Path) -> FieldDeclaration | None:
 def why_unknown(workflow: Workflow, text: str) -> tuple[str, str]:
     """Say why ``text`` names nothing in this workflow, and what was probably meant."""
     path = parse(text)
+    text = text if len(text) <= 120 else text[:119] + "…"
     if path is None:
         return f"'{text}' is no path", _SHAPES
     if path.root is Root.INPUT:

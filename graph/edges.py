@@ -1,0 +1,108 @@
+"""The edges of a workflow: each declared route, and each destination of an exhausted bound.
+
+Counted for the published limit are routes and limit destinations (§10.8). The whole-run bound
+is one declaration but leads away from every route into automated work, so ``edges`` has one
+edge for each of those.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+from pointsman.graph.definition import (
+    AUTOMATED_KINDS,
+    AgentNode,
+    CheckNode,
+    DecisionNode,
+    EndNode,
+    GateNode,
+    RouteTarget,
+    Workflow,
+)
+from pointsman.graph.problem import Where
+
+
+class EdgeKind(StrEnum):
+    """What makes a run take an edge."""
+
+    ROUTE = "route"
+    REPEAT_LIMIT = "repeat_limit"
+    VISIT_LIMIT = "visit_limit"
+
+
+class Declared(NamedTuple):
+    """A route as it stands in the definition. ``leaves_result``: the visit ended well."""
+
+    source: str
+    where: Where
+    target: RouteTarget
+    leaves_result: bool
+
+
+class Edge(NamedTuple):
+    """One way from node to node. ``bounded``: it carries a repeat of its own."""
+
+    source: str
+    to: str
+    kind: EdgeKind
+    where: Where
+    bounded: bool
+    leaves_result: bool
+
+
+def routes(workflow: Workflow) -> Iterator[Declared]:
+    """Yield every declared route in the order of the document."""
+    for name, node in workflow.nodes.items():
+        here = ("nodes", name)
+        match node:
+            case AgentNode() | CheckNode():
+                yield Declared(name, (*here, "next"), node.next, True)
+                if node.unresolved is not None:
+                    yield Declared(name, (*here, "unresolved"), node.unresolved, False)
+            case DecisionNode():
+                for index, rule in enumerate(node.rules):
+                    yield Declared(name, (*here, "rules", index), rule.route, True)
+                yield Declared(name, (*here, "otherwise"), node.otherwise, True)
+            case GateNode(decisions=decisions):
+                for decision in ("approve", "request_changes"):
+                    target = getattr(decisions, decision)
+                    if target is not None:
+                        yield Declared(name, (*here, "decisions", decision), target, True)
+            case EndNode():
+                pass
+
+
+def edges(workflow: Workflow) -> tuple[Edge, ...]:
+    """Return every edge between nodes that exist."""
+    found: list[Edge] = []
+    for route in routes(workflow):
+        repeat = route.target.repeat
+        bounded, leaves_result = repeat is not None, route.leaves_result
+        found.append(
+            Edge(
+                route.source,
+                route.target.to,
+                EdgeKind.ROUTE,
+                (*route.where, "to"),
+                bounded,
+                leaves_result,
+            )
+        )
+        exits = []
+        if repeat is not None:
+            where = (*route.where, "repeat", "at_limit")
+            exits.append((repeat.at_limit, EdgeKind.REPEAT_LIMIT, where))
+        target = workflow.nodes.get(route.target.to)
+        if workflow.visits.at_limit is not None and target and target.kind in AUTOMATED_KINDS:
+            where = ("visits", "at_limit")
+            exits.append((workflow.visits.at_limit, EdgeKind.VISIT_LIMIT, where))
+        found.extend(
+            Edge(route.source, to, kind, where, False, leaves_result) for to, kind, where in exits
+        )
+    return tuple(edge for edge in found if edge.to in workflow.nodes)
+
+
+def count(workflow: Workflow) -> int:
+    """Return how many edges count for the published limit (§10.8)."""
+    declared = sum(1 if route.target.repeat is None else 2 for route in routes(workflow))
+    return declared + (workflow.visits.at_limit is not None)
