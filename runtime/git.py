@@ -1,0 +1,94 @@
+"""Running git: the real program, told to speak C, to ask nobody and to obey no stray variables.
+
+Hooks are the repository's own business and stay on.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from pointsman.runtime.hosts.environment import inherited
+
+READ_TIMEOUT_S: Final = 60.0
+CHECKOUT_TIMEOUT_S: Final = 900.0
+PATHS_MAX: Final = 100
+
+
+class GitError(Exception):
+    """Git could not be run, or answered with an error; the message is git's own."""
+
+
+class GitMissingError(GitError):
+    """There is no git on the path."""
+
+
+def git(folder: Path, *arguments: str, timeout_s: float = READ_TIMEOUT_S) -> str:
+    """Run git in a folder and return its output; raise ``GitError`` with its complaint."""
+    # A `GIT_DIR` of the caller (a hook, say) would name another repository than `folder`; the
+    # short list of inherited variables has none. Optional locks would disturb an agent that
+    # runs git at the same time.
+    environment = inherited() | {
+        "LC_ALL": "C",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+    }
+    try:
+        done = subprocess.run(
+            ["git", "-C", os.fspath(folder), *arguments],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout_s,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise GitMissingError("git is not on the path") from error
+    except (OSError, subprocess.SubprocessError) as error:
+        raise GitError(f"git {arguments[0]}: {error}") from error
+    if done.returncode != 0:
+        complaint = done.stderr.decode("utf-8", "replace").strip()
+        raise GitError(complaint or f"git {arguments[0]} ended with {done.returncode}")
+    return done.stdout.decode("utf-8", "surrogateescape")
+
+
+def git_or_none(folder: Path, *arguments: str) -> str | None:
+    """Run a question of git whose failure is an answer too."""
+    try:
+        return git(folder, *arguments)
+    except GitMissingError:
+        raise
+    except GitError:
+        return None
+
+
+def common_folder(folder: Path) -> Path:
+    """Return the git folder that all worktrees of a repository share."""
+    told = git(folder, "rev-parse", "--path-format=absolute", "--git-common-dir")
+    return Path(told.rstrip("\n")).resolve()
+
+
+def head_commit(folder: Path) -> str | None:
+    """Return the checked-out commit; ``None`` when there is none."""
+    told = git_or_none(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    return told.strip() if told else None
+
+
+def head_branch(folder: Path) -> str | None:
+    """Return the checked-out branch; ``None`` when the head is detached."""
+    told = git_or_none(folder, "symbolic-ref", "--quiet", "--short", "HEAD")
+    return told.strip() if told else None
+
+
+def uncommitted(folder: Path) -> list[str]:
+    """List the changed, staged and untracked-not-ignored paths."""
+    told = git(folder, "status", "--porcelain=v1", "-z", "--untracked-files=normal")
+    entries = iter(told.split("\0"))
+    paths: list[str] = []
+    for entry in entries:
+        if not entry:
+            continue
+        paths.append(entry[3:].encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
+        if entry[0] in "RC" or entry[1] in "RC":
+            next(entries, None)  # the name before the renaming stands in a field of its own
+    return paths
