@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pointsman.graph.events import RecordedEvent
-from pointsman.graph.projection import AttentionItem, Deadline, Projection, RunSummary
 from pointsman.graph.intents import Intent
+from pointsman.graph.projection import AttentionItem, Deadline, Projection, RunSummary
 from pointsman.graph.run import Run, RunState
 
 
@@ -70,7 +70,7 @@ class Transition:
 
     ``events`` continue at ``expected_sequence``; ``run`` is their fold and becomes the
     checkpoint; ``projection`` replaces the run's rows in the outbox, the deadlines, the
-    attention items and the list of runs.
+    attention items and the list of runs. ``fencing_token`` is the run's newest lease.
     """
 
     run_id: str
@@ -81,6 +81,20 @@ class Transition:
     projection: Projection
     receipt: CommandReceipt | None = None
     tokens: tuple[TokenBinding, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a transition that does not agree with itself: only a bug can make one."""
+        assert self.events, f"{self.run_id}: a transition without events"
+        for sequence, each in enumerate(self.events, start=self.expected_sequence):
+            assert (each.run_id, each.sequence) == (self.run_id, sequence), (
+                f"{self.run_id}: {each.run_id}/{each.sequence} stands in the place of {sequence}"
+            )
+        after = self.expected_sequence + len(self.events)
+        summary, projection = self.projection.summary, self.projection
+        assert (self.run.run_id, self.run.version) == (self.run_id, after), self.run_id
+        assert (summary.run_id, summary.version) == (self.run_id, after), self.run_id
+        rows = (*projection.outbox, *projection.deadlines, *projection.attention)
+        assert all(row.run_id == self.run_id for row in rows), self.run_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +120,9 @@ class Journal(Protocol):
     def commit(self, transition: Transition) -> int:
         """Durably write one transition and return its log position.
 
-        Raises ``FencedError``, ``SequenceConflictError``, ``ReceiptConflictError`` or
-        ``JournalFullError``; nothing was written then. When it returns, all is on disk.
+        Raises ``FencedError`` (the token is not the newest lease's), ``SequenceConflictError``,
+        ``ReceiptConflictError`` or ``JournalFullError``, looked at in this order; nothing was
+        written then. When it returns, all is on disk.
         """
         ...
 
@@ -130,13 +145,16 @@ class Journal(Protocol):
         ...
 
     def outbox(self, run_id: str) -> tuple[Intent, ...]:
-        """Return the intents a run owes, as last committed."""
+        """Return the intents a run owes, as last committed, in the order of their ids."""
         ...
 
     def runs(
         self, states: frozenset[RunState] | None = None, limit: int = 100
     ) -> tuple[RunSummary, ...]:
-        """Return summaries, newest run first."""
+        """Return summaries of runs in any of the states (all, if none are named), newest first.
+
+        Run ids begin with the time of their minting, which is the order meant here.
+        """
         ...
 
     def summary(self, run_id: str) -> RunSummary | None:
@@ -156,7 +174,7 @@ class Journal(Protocol):
         ...
 
     def active_runs(self) -> tuple[str, ...]:
-        """Return every run that owes an intent or has open work at a host."""
+        """Return every run that owes an intent or has open work at a host, oldest first."""
         ...
 
     def log(self, after: int, limit: int) -> tuple[LogEntry, ...]:

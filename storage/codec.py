@@ -1,0 +1,138 @@
+"""The bytes of a row: CRC-32 (4 bytes), then ``tag/version``, a newline, and JSON.
+
+Never a Python import path: renaming a module must not break history. The checksum covers the
+key too, so a row that turns up in another row's place is found out.
+"""
+
+import zlib
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from pointsman.graph.events import RecordedEvent
+from pointsman.graph.intents import Intent
+from pointsman.graph.model import Model
+from pointsman.graph.projection import AttentionItem, Deadline, Projection, RunSummary
+from pointsman.graph.run import Run
+from pointsman.storage.journal import (
+    CommandReceipt,
+    JournalCorruptError,
+    JournalFormatError,
+    LogEntry,
+)
+from pointsman.storage.upcasts import UPCASTS, UpcastTable, upcast
+
+T = TypeVar("T")
+
+# Of tables and keys; rows have versions of their own. Another one is refused, not guessed at.
+LAYOUT_VERSION: Final = 1
+_CHECKSUM_BYTES: Final = 4
+
+
+@dataclass(frozen=True)
+class Schema(Generic[T]):
+    """One kind of row, at the version that is written today."""
+
+    tag: str
+    version: int
+    adapter: TypeAdapter[T]
+
+
+class FormatRow(Model):
+    """The version of the whole layout (tables and keys)."""
+
+    format: int
+
+
+class LeaseRow(Model):
+    """The newest fencing token of a run."""
+
+    token: int
+
+
+class TokenRow(Model):
+    """The attempt a bearer token is bound to."""
+
+    attempt_id: str
+
+
+class RunRow(Model):
+    """A run's summary, and what its index rows were made from, so that they can be taken away.
+
+    ``active`` says that the run owes an intent or has open work.
+    """
+
+    summary: RunSummary
+    active: bool
+    deadlines: tuple[Deadline, ...]
+    attention: tuple[AttentionItem, ...]
+
+
+FORMAT: Final = Schema("format", 1, TypeAdapter(FormatRow))
+EVENT: Final = Schema("event", 1, TypeAdapter(RecordedEvent))
+CHECKPOINT: Final = Schema("run", 1, TypeAdapter(Run))
+RUN_ROW: Final = Schema("summary", 1, TypeAdapter(RunRow))
+PROJECTION: Final = Schema("projection", 1, TypeAdapter(Projection))
+INTENT: Final[Schema[Intent]] = Schema("intent", 1, TypeAdapter(Intent))
+DEADLINE: Final = Schema("deadline", 1, TypeAdapter(Deadline))
+ATTENTION: Final = Schema("attention", 1, TypeAdapter(AttentionItem))
+RECEIPT: Final = Schema("receipt", 1, TypeAdapter(CommandReceipt))
+TOKEN: Final = Schema("token", 1, TypeAdapter(TokenRow))
+LEASE: Final = Schema("lease", 1, TypeAdapter(LeaseRow))
+LOG: Final = Schema("log", 1, TypeAdapter(LogEntry))
+
+SCHEMAS: Final[tuple[Schema[Any], ...]] = (
+    FORMAT,
+    EVENT,
+    CHECKPOINT,
+    RUN_ROW,
+    PROJECTION,
+    INTENT,
+    DEADLINE,
+    ATTENTION,
+    RECEIPT,
+    TOKEN,
+    LEASE,
+    LOG,
+)
+
+
+def encode(schema: Schema[T], key: bytes, value: T) -> bytes:
+    """Return the row for a value; a value that does not fit its own type never gets written."""
+    head = f"{schema.tag}/{schema.version}\n".encode()
+    body = head + schema.adapter.dump_json(value, warnings="error")
+    return _checksum(key, body) + body
+
+
+def decode(schema: Schema[T], key: bytes, row: bytes, upcasts: UpcastTable = UPCASTS) -> T:
+    """Return the value of a row, brought to today's version.
+
+    Raises ``JournalCorruptError`` for a damaged or misplaced row, and ``JournalFormatError``
+    for one written by a later version of Pointsman.
+    """
+    checksum, body = row[:_CHECKSUM_BYTES], row[_CHECKSUM_BYTES:]
+    if _checksum(key, body) != checksum:
+        raise JournalCorruptError(f"the checksum of {schema.tag} row {key!r} is wrong")
+    head, _, text = body.partition(b"\n")
+    tag, _, digits = head.partition(b"/")
+    if tag != schema.tag.encode() or not digits.isdigit():
+        raise JournalCorruptError(f"row {key!r} is no {schema.tag} row but {head!r}")
+    version = int(digits)
+    if version > schema.version:
+        raise JournalFormatError(
+            f"{schema.tag} row {key!r} has version {version}; this Pointsman reads up to"
+            f" {schema.version}: use the newer one that wrote it"
+        )
+    try:
+        if version < schema.version:
+            value = upcast(upcasts, schema.tag, version, schema.version, orjson.loads(text))
+            text = orjson.dumps(value)
+        return schema.adapter.validate_json(text)
+    except (ValidationError, orjson.JSONDecodeError) as error:
+        raise JournalCorruptError(f"{schema.tag} row {key!r} does not decode: {error}") from error
+
+
+def _checksum(key: bytes, body: bytes) -> bytes:
+    return zlib.crc32(body, zlib.crc32(key)).to_bytes(_CHECKSUM_BYTES, "big")

@@ -1,0 +1,100 @@
+"""What the journal asks of the file system: local, with room ahead of the file's end.
+
+LMDB maps its file and locks through shared memory; over a network neither is coherent.
+"""
+
+import errno
+import os
+from pathlib import Path
+from typing import Final
+
+from pointsman.storage.journal import JournalError
+
+# fmt: off
+_NETWORK_TYPES: Final = frozenset({
+    "nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "ncpfs", "afs", "ceph", "lustre",
+    "gfs", "gfs2", "glusterfs", "gpfs", "beegfs", "9p", "davfs", "fuse.davfs", "fuse.sshfs",
+    "fuse.glusterfs", "fuse.s3fs", "fuse.rclone", "fuse.grpcfuse",
+})
+# fmt: on
+_NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_MOUNTS: Final = Path("/proc/self/mounts")
+
+
+def refuse_network(folder: Path) -> None:
+    """Raise ``JournalError`` when the folder lies on a network file system."""
+    try:
+        mounts = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
+    except FileNotFoundError:  # no Linux: nothing to be learned here
+        return
+    kind = file_system_type(mounts, folder.resolve())
+    if kind in _NETWORK_TYPES:
+        raise JournalError(
+            f"{folder} is on a network file system ({kind}), where a journal would be damaged;"
+            " choose a data directory on a local disk"
+        )
+
+
+def file_system_type(mounts: str, folder: Path) -> str | None:
+    """Return the type of the mount that holds a resolved folder; the last mount on top wins."""
+    best, kind = -1, None
+    for line in mounts.splitlines():
+        fields = line.split(" ")
+        if len(fields) < 3:
+            continue
+        point = Path(_unescaped(fields[1]))
+        if folder.is_relative_to(point) and len(point.parts) >= best:
+            best, kind = len(point.parts), fields[2]
+    return kind
+
+
+def _unescaped(text: str) -> str:
+    for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        text = text.replace(code, character)
+    return text
+
+
+def is_no_room(code: int | None) -> bool:
+    """Whether an error number says that a file cannot grow any more."""
+    return code in _NO_ROOM
+
+
+class Room:
+    """Keeps a file longer than what is used of it, growing it in steps.
+
+    A commit then seldom changes the file's length, and a disk that is full is noticed by an
+    allocation that harms nothing. Call it only while writers are locked out: where the file
+    system cannot allocate, the C library writes into the new part byte by byte.
+    """
+
+    def __init__(self, path: Path, step_bytes: int) -> None:
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        self._step_bytes = step_bytes
+
+    def ensure(self, used_bytes: int) -> bool:
+        """Keep half a step free beyond what is used; ``False`` when there is no room for it."""
+        length = os.fstat(self._descriptor).st_size
+        if length >= used_bytes + self._step_bytes // 2:
+            return True
+        wanted = (used_bytes // self._step_bytes + 2) * self._step_bytes
+        try:
+            os.posix_fallocate(self._descriptor, length, wanted - length)
+        except OSError as error:
+            # Less room than a step may still be enough for the commit: LMDB decides.
+            if is_no_room(error.errno):
+                return False
+            raise
+        return True
+
+    def close(self) -> None:
+        """Release the file."""
+        os.close(self._descriptor)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable; LMDB syncs its files only."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,274 @@
+"""The LMDB environment of one data directory: tables, transactions, growth, errors.
+
+The only importer of lmdb; what the rows mean is ``lmdb_journal``'s. Durability is LMDB's default
+(data and meta page are synced in every commit) and is never traded away: no ``sync=False``, no
+``metasync=False``, no ``writemap``.
+"""
+
+import errno
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock, RLock
+from typing import Final, Self, TypeAlias, TypeVar
+from weakref import WeakValueDictionary
+
+import lmdb
+
+from pointsman.storage import codec, keys
+from pointsman.storage.filesystem import Room, is_no_room, refuse_network, sync_folder
+from pointsman.storage.journal import (
+    JournalCorruptError,
+    JournalError,
+    JournalFormatError,
+    JournalFullError,
+)
+from pointsman.storage.keys import Table
+
+T = TypeVar("T")
+Tables: TypeAlias = dict[Table, lmdb._Database]  # noqa: SLF001  the stubs' name for a handle
+
+# Address space, not disk: large enough that growing is rare, small enough for a 32 GB limit.
+MAP_SIZE_BYTES: Final = 1 << 30
+_MAP_SIZE_BYTES_MIN: Final = 1 << 16
+MAP_SIZE_BYTES_MAX: Final = 1 << 44
+ROOM_STEP_BYTES: Final = 4 << 20
+# A reader slot a process and read in flight; slots of killed processes are freed at every open.
+_READERS_MAX: Final = 1024
+# How often one transaction may meet a map that another process has just grown.
+_RESIZES_MAX: Final = 64
+_DATA_FILE: Final = "data.mdb"
+# Said outright: an environment variable of py-lmdb could choose another engine, with locks of its
+# own, for one of two processes that share a folder.
+_LMDB_MAJOR: Final = 0
+
+
+class Txn:
+    """One LMDB transaction; valid only within the call it was handed to."""
+
+    def __init__(self, txn: "lmdb.Transaction[bytes]", tables: Tables) -> None:
+        self._txn = txn
+        self._tables = tables
+
+    def get(self, table: Table, key: bytes) -> bytes | None:
+        return self._txn.get(key, db=self._tables[table])
+
+    def put(self, table: Table, key: bytes, row: bytes) -> None:
+        self._txn.put(key, row, db=self._tables[table])
+
+    def add(self, table: Table, key: bytes, row: bytes) -> bool:
+        """Put a row unless its key is taken; ``False`` when it is."""
+        return self._txn.put(key, row, overwrite=False, db=self._tables[table])
+
+    def delete(self, table: Table, key: bytes) -> None:
+        self._txn.delete(key, db=self._tables[table])
+
+    def forward(self, table: Table, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """Yield rows in order from the first key at or after ``start``."""
+        with self._txn.cursor(db=self._tables[table]) as cursor:
+            if cursor.set_range(start) if start else cursor.first():
+                yield from cursor.iternext()
+
+    def backward(self, table: Table, before: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
+        """Yield rows in reverse from the last key before ``before`` (empty: from the end)."""
+        with self._txn.cursor(db=self._tables[table]) as cursor:
+            if cursor.prev() if before and cursor.set_range(before) else cursor.last():
+                yield from cursor.iterprev()
+
+
+_open_here: WeakValueDictionary[tuple[int, int], "Environment"] = WeakValueDictionary()
+_open_here_lock: Final = Lock()
+
+
+class Environment:
+    """An open environment. Safe to share among threads; transactions take turns.
+
+    The turns are needed because the map may only be changed while this process has no
+    transaction; LMDB does not check it.
+    """
+
+    def __init__(self, folder: Path, env: lmdb.Environment, read_only: bool) -> None:
+        self._folder = folder
+        self._env = env
+        self._lock = RLock()
+        self._closed = False
+        self._page_bytes = env.stat()["psize"]
+        self._tables = _open_tables(folder, env, read_only)
+        self._room = None if read_only else Room(folder / _DATA_FILE, ROOM_STEP_BYTES)
+        if not read_only:
+            sync_folder(folder)
+            sync_folder(folder.parent)
+
+    @classmethod
+    def open(cls, folder: Path, map_size: int, read_only: bool) -> Self:
+        """Open or create the environment in a folder, once in this process."""
+        if read_only and not (folder / _DATA_FILE).is_file():
+            raise JournalError(f"there is no journal in {folder}")
+        if not read_only:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        refuse_network(folder)
+        found = folder.stat()
+        with _open_here_lock:
+            # A second environment on the same file would drop the first one's file locks.
+            if (found.st_dev, found.st_ino) in _open_here:
+                raise JournalError(f"{folder} is already open in this process: share its journal")
+            opened = cls(folder, _lmdb_env(folder, map_size, read_only), read_only)
+            _open_here[found.st_dev, found.st_ino] = opened
+            return opened
+
+    def read(self, work: Callable[[Txn], T]) -> T:
+        """Call ``work`` in a read transaction: it sees whole commits only."""
+        with self._turn(), _reported(self._folder):
+            for _ in range(_RESIZES_MAX):
+                try:
+                    with self._env.begin() as txn:
+                        return work(Txn(txn, self._tables))
+                except lmdb.MapResizedError:
+                    self._env.set_mapsize(0)  # take over the size another process gave it
+            raise JournalError(f"{self._folder}: the map is resized all the time")
+
+    def write(self, work: Callable[[Txn], T]) -> T:
+        """Call ``work`` in a write transaction; when this returns, all it wrote is on disk.
+
+        ``work`` is called again when the map had to grow; nothing of the first call remains.
+        """
+        with self._turn(), _reported(self._folder):
+            if self._room is None:
+                raise JournalError(f"{self._folder} was opened for reading only")
+            for _ in range(_RESIZES_MAX):
+                try:
+                    return self._written(work, self._room)
+                except lmdb.MapResizedError:
+                    self._env.set_mapsize(0)
+                except lmdb.MapFullError:
+                    self._grow()
+            raise JournalError(f"{self._folder}: the map is resized all the time")
+
+    def close(self) -> None:
+        """Close the environment; closing again is harmless."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            if self._room is not None:
+                self._room.close()
+            self._env.close()
+            with _open_here_lock:
+                for identity in [key for key, env in _open_here.items() if env is self]:
+                    del _open_here[identity]
+
+    def _written(self, work: Callable[[Txn], T], room: Room) -> T:
+        has_room = True
+        try:
+            with self._env.begin(write=True) as txn:
+                result = work(Txn(txn, self._tables))
+                has_room = room.ensure(self._used_bytes())
+        except lmdb.Error as error:
+            # On a full disk LMDB may meet a short write first, which it reports as EIO.
+            if not has_room and error.code == errno.EIO:
+                raise JournalFullError(_full(self._folder)) from error
+            raise
+        return result
+
+    def _used_bytes(self) -> int:
+        return (self._env.info()["last_pgno"] + 1) * self._page_bytes
+
+    def _grow(self) -> None:
+        # A reader that died without leaving may be what keeps old pages from being used again.
+        self._env.reader_check()
+        size = self._env.info()["map_size"]
+        if size >= MAP_SIZE_BYTES_MAX:
+            raise JournalFullError(f"{self._folder}: the map has reached its largest size")
+        self._env.set_mapsize(min(2 * size, MAP_SIZE_BYTES_MAX))
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        with self._lock:
+            if self._closed:
+                raise JournalError(f"the journal in {self._folder} is closed")
+            yield
+
+
+def _lmdb_env(folder: Path, map_size: int, read_only: bool) -> lmdb.Environment:
+    with _reported(folder):
+        try:
+            env = lmdb.open(
+                str(folder),
+                map_size=max(map_size, _MAP_SIZE_BYTES_MIN),
+                max_dbs=len(Table),
+                max_readers=_READERS_MAX,
+                readonly=read_only,
+                create=not read_only,
+                mode=0o600,
+                lib_version=_LMDB_MAJOR,
+            )
+        except (lmdb.InvalidError, lmdb.VersionMismatchError) as error:
+            raise JournalFormatError(f"{folder / _DATA_FILE} is no journal: {error}") from error
+        env.reader_check()
+        return env
+
+
+def _open_tables(folder: Path, env: lmdb.Environment, read_only: bool) -> Tables:
+    """Open the tables of an environment of ours, or make them in an empty one."""
+    with _reported(folder):
+        try:
+            with env.begin() as txn:
+                fresh = txn.stat()["entries"] == 0
+            if fresh and not read_only:
+                _create_tables(env)
+            return _existing_tables(folder, env)
+        except BaseException:
+            env.close()
+            raise
+
+
+def _create_tables(env: lmdb.Environment) -> None:
+    with env.begin(write=True) as txn:
+        if txn.stat()["entries"]:
+            return  # another process has just made them
+        tables = {table: env.open_db(table.encode(), txn=txn) for table in Table}
+        row = codec.encode(
+            codec.FORMAT, keys.FORMAT_KEY, codec.FormatRow(format=codec.LAYOUT_VERSION)
+        )
+        txn.put(keys.FORMAT_KEY, row, db=tables[Table.META])
+
+
+def _existing_tables(folder: Path, env: lmdb.Environment) -> Tables:
+    """Check the format before anything else is opened; nothing is written here."""
+    try:
+        with env.begin() as txn:
+            meta = env.open_db(Table.META.encode(), txn=txn, create=False)
+            row = txn.get(keys.FORMAT_KEY, db=meta)
+    except (lmdb.NotFoundError, lmdb.ReadonlyError, lmdb.IncompatibleError) as error:
+        raise JournalFormatError(f"{folder} holds an LMDB environment of others") from error
+    if row is None:
+        raise JournalFormatError(f"{folder} holds an LMDB environment of others")
+    found = codec.decode(codec.FORMAT, keys.FORMAT_KEY, row).format
+    if found != codec.LAYOUT_VERSION:
+        raise JournalFormatError(
+            f"the journal in {folder} has format {found}; this Pointsman reads and writes"
+            f" {codec.LAYOUT_VERSION}: use the version that wrote it"
+        )
+    # Without a transaction of ours: handles opened in a reader would end with it.
+    return {table: env.open_db(table.encode(), create=False) for table in Table}
+
+
+@contextmanager
+def _reported(folder: Path) -> Iterator[None]:
+    """Turn LMDB's errors into the journal's; whatever was being written is gone by then."""
+    try:
+        yield
+    except (lmdb.MapFullError, lmdb.DiskError) as error:
+        raise JournalFullError(_full(folder)) from error
+    except (lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.NotFoundError) as error:
+        raise JournalCorruptError(f"the journal in {folder} is damaged: {error}") from error
+    except lmdb.Error as error:
+        if is_no_room(error.code):
+            raise JournalFullError(_full(folder)) from error
+        raise JournalError(f"the journal in {folder}: {error}") from error
+    except OSError as error:
+        raise JournalError(f"the journal in {folder}: {error}") from error
+
+
+def _full(folder: Path) -> str:
+    return f"the disk with {folder} is full: nothing was written; free space and try again"
