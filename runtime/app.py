@@ -1,0 +1,201 @@
+"""The composition root: one server of one data directory, from its lock to its socket.
+
+``start_runtime`` either gives a server that takes commands, or raises a ``PointsmanError``
+and leaves nothing running. The same server stands behind ``serve`` and inside ``run``.
+"""
+
+import contextlib
+import errno
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import uvicorn
+from filelock import FileLock, Timeout
+from ulid import ULID
+
+from pointsman.actors import ray_handles
+from pointsman.actors.clock import SystemClock
+from pointsman.graph import ids
+from pointsman.runtime import discovery, logs
+from pointsman.runtime.config import DataDirectory
+from pointsman.runtime.gateway.app import create_app
+from pointsman.runtime.gateway.operations import Operations
+from pointsman.runtime.hosts.assembly import local_host, output_logs
+from pointsman.runtime.problems import PointsmanError
+from pointsman.storage.journal import Journal, JournalError, JournalFormatError
+from pointsman.storage.lmdb_journal import LmdbJournal
+
+_SHARD: Final = 0
+_LOOPBACK: Final = "127.0.0.1"
+_LOCK_PATIENCE_S: Final = 2.0
+_START_PATIENCE_S: Final = 60.0
+
+
+@dataclass(slots=True)
+class Runtime:
+    """A running server. ``stop`` ends everything but agents at work: those are adopted again."""
+
+    url: str
+    token: str
+    _undo: contextlib.ExitStack
+
+    def stop(self) -> None:
+        """End the server in the reverse order of its start."""
+        self._undo.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+def start_runtime(data: DataDirectory, port: int | None = None) -> Runtime:
+    """Start a server on a data directory and return when it takes commands.
+
+    Raises ``PointsmanError`` with ``data_directory_in_use``, ``data_directory_newer``,
+    ``data_directory_unusable`` or ``port_in_use``.
+    """
+    with contextlib.ExitStack() as undo:
+        _create(data)
+        undo.enter_context(_locked(data))
+        data.server.unlink(missing_ok=True)
+        undo.callback(lambda: data.server.unlink(missing_ok=True))
+        logs.configure(data.log)
+        journal = open_journal(data.journal)
+        undo.callback(journal.close)
+        listener = undo.enter_context(_listener(data, port))
+        url = f"http://{_LOOPBACK}:{listener.getsockname()[1]}"
+        token = discovery.operator_token(data)
+        undo.callback(ray_handles.stop_ray, ray_handles.start_ray())
+        host = ray_handles.spawn_host(partial(_host, data), _SHARD)
+        settings = ray_handles.ActorSettings(
+            shard=_SHARD,
+            open_journal=partial(_actor_journal, data),
+            reporting_url=f"{url}/mcp",
+        )
+        supervisor = ray_handles.spawn_supervisor(settings)
+        operations = Operations(journal, supervisor, host, SystemClock(), _mint_run_id)
+        app = create_app(operations, journal, token, partial(output_logs, data))
+        undo.enter_context(_serving(app, listener))
+        discovery.publish(data, url)
+        return Runtime(url=url, token=token, _undo=undo.pop_all())
+    raise AssertionError("the exit stack lets every error through")
+
+
+def open_journal(path: Path, *, read_only: bool = False) -> Journal:
+    """Open the journal, telling people in their words why it cannot be."""
+    try:
+        return LmdbJournal.open(path, read_only=read_only)
+    except JournalFormatError as error:
+        raise PointsmanError("data_directory_newer", str(error)) from error
+    except (JournalError, OSError) as error:
+        raise PointsmanError("data_directory_unusable", str(error)) from error
+
+
+def open_journal_read_only(data: DataDirectory) -> Journal | None:
+    """Open the journal to read it beside, or without, a server; ``None`` before the first run."""
+    return open_journal(data.journal, read_only=True) if data.journal.exists() else None
+
+
+def _actor_journal(data: DataDirectory) -> Journal:
+    logs.configure(data.log)
+    return LmdbJournal.open(data.journal)
+
+
+def _host(data: DataDirectory, wake: Callable[[str], None]) -> ray_handles.Host:
+    logs.configure(data.log)
+    return local_host(data, wake)
+
+
+def _mint_run_id() -> str:
+    return ids.run_id(_SHARD, str(ULID()))
+
+
+def _create(data: DataDirectory) -> None:
+    try:
+        data.create()
+    except OSError as error:
+        raise PointsmanError("data_directory_unusable", str(error)) from error
+
+
+@contextlib.contextmanager
+def _locked(data: DataDirectory) -> Iterator[None]:
+    """Hold the data directory; a moment's patience, since others may be looking for a server."""
+    lock = FileLock(data.lock)
+    try:
+        lock.acquire(timeout=_LOCK_PATIENCE_S)
+    except Timeout as error:
+        raise PointsmanError(
+            "data_directory_in_use", f"another server works on {data.path}"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def _listener(data: DataDirectory, port: int | None) -> Iterator[socket.socket]:
+    """Bind the asked port, else the last server's (agents still report there), else any."""
+    wanted = [port] if port is not None else [_last_port(data), 0]
+    listener = _bound(next(w for w in wanted if w is not None)) or (
+        _bound(0) if port is None else None
+    )
+    if listener is None:
+        raise PointsmanError("port_in_use", f"port {port} of {_LOOPBACK} is in use")
+    with listener:
+        data.port.write_text(str(listener.getsockname()[1]))
+        yield listener
+
+
+def _last_port(data: DataDirectory) -> int | None:
+    try:
+        return int(data.port.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _bound(port: int) -> socket.socket | None:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((_LOOPBACK, port))
+    except OSError as error:
+        listener.close()
+        if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+            raise
+        return None
+    return listener
+
+
+@contextlib.contextmanager
+def _serving(app: object, listener: socket.socket) -> Iterator[None]:
+    """Serve in a thread of its own; leave when it has begun, stop it on the way out."""
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=2)  # type: ignore[arg-type]
+    )
+    thread = threading.Thread(target=server.run, args=([listener],), name="gateway", daemon=True)
+    thread.start()
+    give_up = time.monotonic() + _START_PATIENCE_S
+    while not server.started:
+        if not thread.is_alive() or time.monotonic() > give_up:
+            raise PointsmanError("internal_error", "the gateway did not start; see server.log")
+        thread.join(timeout=0.02)
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join()
