@@ -1,11 +1,11 @@
 """Made-up transitions for tests of the journal: small, self-consistent, and told apart by numbers.
 
-They need not be legal histories: the journal stores runs and does not judge them. ``real_run`` is
-one that the core has made, for what compares the two.
+They need not be legal histories: the journal stores runs and does not judge them.
 """
 
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeAlias
 
 from pointsman.graph import ids
 from pointsman.graph.definition import Workflow
@@ -21,6 +21,8 @@ from pointsman.graph.projection import (
 )
 from pointsman.graph.run import Run, RunState
 from pointsman.storage.journal import CommandReceipt, Journal, TokenBinding, Transition
+from pointsman.storage.lmdb_journal import LmdbJournal
+from pointsman.storage.memory_journal import MemoryDisk, MemoryJournal
 
 WORKFLOW: Final = Workflow.model_validate_json(
     """{"pointsman": 1, "id": "gated", "name": "One gate", "entry": "approve", "nodes": {
@@ -28,13 +30,34 @@ WORKFLOW: Final = Workflow.model_validate_json(
         "done": {"kind": "end"}}}"""
 )
 
+Json: TypeAlias = dict[str, bool | int | float | str]
+
+
+class DumpingJournal(Journal, Protocol):
+    """What both journals are to tests: the port, and all their rows."""
+
+    def dump(self) -> Mapping[Any, Mapping[bytes, bytes]]: ...
+
+
+# Opens the journal again that was closed before, as a restarted process would.
+OpenJournal: TypeAlias = Callable[[], DumpingJournal]
+
+
+def memory_opener(_folder: Path) -> OpenJournal:
+    disk = MemoryDisk()
+    return lambda: MemoryJournal(disk)
+
+
+def lmdb_opener(folder: Path) -> OpenJournal:
+    return lambda: LmdbJournal.open(folder / "journal")
+
 
 def run_id(number: int) -> str:
     """Name the run that was started ``number``-th."""
     return ids.run_id(0, f"{number:026d}")
 
 
-def started(run: str, inputs: dict[str, bool | int | float | str] | None = None) -> RunStarted:
+def started(run: str, inputs: Json | None = None) -> RunStarted:
     return RunStarted(
         run_id=run,
         workflow=WORKFLOW,
@@ -70,7 +93,7 @@ def _event(run: str, sequence: int) -> Event:
     )
 
 
-def folded(run: str, version: int, inputs: dict[str, bool | int | float | str]) -> Run:
+def folded(run: str, version: int, inputs: Json) -> Run:
     """Return a checkpoint of a run at a version."""
     event = started(run, inputs)
     fields = {name: getattr(event, name) for name in RunStarted.model_fields if name != "kind"}
@@ -122,7 +145,7 @@ def a_transition(
     attention: Iterable[AttentionItem] = (),
     receipt: CommandReceipt | None = None,
     tokens: tuple[TokenBinding, ...] = (),
-    inputs: dict[str, bool | int | float | str] | None = None,
+    inputs: Json | None = None,
 ) -> Transition:
     """Return ``count`` events from sequence ``first`` on, with what is owed after them."""
     version = first + count
