@@ -67,8 +67,8 @@ def _unbounded(workflow: Workflow, edge: Edge, cycle: list[str]) -> Problem:
             message=f"the exhausted bound leads back into a cycle without a bound: {way}",
             mend="name an end, or bound a route of this cycle with repeat",
         )
-    gates = [name for name, node in workflow.nodes.items() if isinstance(node, GateNode)]
-    rest = gates[0] if gates else "<a gate or an end>"
+    ends = [name for name, node in workflow.nodes.items() if isinstance(node, EndNode)]
+    rest = workflow.visits.at_limit or (ends[0] if ends else "<a gate or an end>")
     return Problem(
         code="unbounded_cycle",
         where=edge.where,
