@@ -1,0 +1,330 @@
+"""The operations behind every surface: starting runs, acting on them, and taking reports.
+
+Each either answers what is durable, or raises ``PointsmanError`` and has changed nothing.
+Reading is ``runtime.queries``'s. Nothing here knows of HTTP.
+"""
+
+import asyncio
+import itertools
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import structlog
+
+from pointsman.actors.host import Host, HostUnavailableError, RepositoryRefused, RepositoryState
+from pointsman.actors.messages import Answer, Message
+from pointsman.actors.run_core import answered_before
+from pointsman.actors.workers import WorkerLostError
+from pointsman.graph.binding import InputProblems, check_inputs
+from pointsman.graph.canonical import digest
+from pointsman.graph.commands import (
+    AnswerNativeRequest,
+    CancelRun,
+    Command,
+    DecideGate,
+    ResumeAttempt,
+    RetryVisit,
+    StartRun,
+)
+from pointsman.graph.definition import AgentNode, Workflow
+from pointsman.graph.events import SkillSnapshot
+from pointsman.graph.model import JsonScalar
+from pointsman.graph.replies import Reply
+from pointsman.graph.results import GateDecision
+from pointsman.runtime.gateway import wire
+from pointsman.runtime.problems import PROBLEMS, PointsmanError, refused
+from pointsman.runtime.queries import known_run
+from pointsman.runtime.skills import find_skill, named_skills
+from pointsman.storage.journal import Journal
+
+log = structlog.get_logger()
+
+_TELL_PAUSES_S: Final = (0.1, 0.3, 1.0, 2.0)
+_WAIT_PAUSES_S: Final = (0.02, 0.05, 0.1, 0.25)
+
+ReadDefinition = Callable[[str, str], Workflow | tuple[wire.DefinitionProblem, ...]]
+"""Reads a definition's text (and its name): the workflow, or every problem in it."""
+
+
+class Supervising(Protocol):
+    """What the gateway asks of the supervisor of a shard."""
+
+    async def tell(self, message: Message) -> Answer:
+        """Bring a command to its run; may raise ``WorkerLostError``."""
+        ...
+
+
+async def tell(supervisor: Supervising, message: Message) -> Answer:
+    """Bring a command to its run, again when a process on the way died.
+
+    The same command may be sent again: one with an id is answered from its receipt, and a
+    report is answered by its own retry key.
+    """
+    for pause_s in (*_TELL_PAUSES_S, None):
+        try:
+            return await supervisor.tell(message)
+        except WorkerLostError as error:
+            log.warning("supervisor_lost", run_id=message.run_id, error=repr(error))
+            if pause_s is None:
+                raise PointsmanError(
+                    "worker_lost", "the run's process died again and again; send it again later"
+                ) from error
+        await asyncio.sleep(pause_s)
+    raise AssertionError("the last try answers or raises")
+
+
+class Operations:
+    """What clients may do. Every mutation may be repeated under its command id."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        supervisor: Supervising,
+        host: Host,
+        mint_run_id: Callable[[], str],
+        read_definition: ReadDefinition,
+        home: Path | None = None,
+    ) -> None:
+        self._journal = journal
+        self._supervisor = supervisor
+        self._host = host
+        self._mint_run_id = mint_run_id
+        self._read_definition = read_definition
+        self._home = home or Path.home()
+
+    def validate(self, text: str, name: str) -> wire.Validation:
+        """Check a definition's text; all its problems at once."""
+        found = self._read_definition(text, name)
+        if not isinstance(found, Workflow):
+            return wire.Validation(name=name, workflow=None, problems=list(found))
+        valid = wire.ValidWorkflow(
+            id=found.id,
+            name=found.name,
+            revision=found.revision,
+            digest=digest(found.model_dump(mode="json", exclude_none=True)),
+        )
+        return wire.Validation(name=name, workflow=valid, problems=[])
+
+    async def start(self, request: wire.StartRequest) -> wire.StartReply:
+        """Start a run, or return the one that the same start made before.
+
+        A refusal comes before anything was made: definition, inputs, providers, repository and
+        skills are looked at in this order.
+        """
+        workflow = self._valid_workflow(request)
+        inputs = _valid_inputs(workflow, request.inputs)
+        asked = StartRun(
+            run_id=self._mint_run_id(),
+            workflow=workflow,
+            definition_source=request.source,
+            inputs=inputs,
+            repository=_absolute(request.repository),
+            base_commit="",
+            base_branch=None,
+            started_by=request.started_by,
+        )
+        try:
+            answer = await self._started_before(asked, request.command_id)
+            if answer is None:
+                command = await self._with_what_is_there(asked)
+                message = Message(command.run_id, command, request.command_id)
+                answer = await tell(self._supervisor, message)
+        except HostUnavailableError as error:
+            raise PointsmanError("host_unavailable", f"the host did not answer: {error}") from error
+        reply = _accepted(answer)
+        return wire.StartReply(run_id=reply.run_id, duplicate=reply.duplicate)
+
+    async def decide_gate(self, run_id: str, request: wire.GateRequest) -> wire.CommandReply:
+        """Decide a gate once, against the revision that was seen."""
+        command = DecideGate(
+            gate_id=request.gate_id,
+            revision=request.revision,
+            decision=GateDecision(request.decision),
+            note=request.note,
+            decided_by=request.decided_by,
+        )
+        return await self._act(run_id, command, request.command_id)
+
+    async def resume(self, run_id: str, request: wire.ResumeRequest) -> wire.CommandReply:
+        """Let an interrupted native session go on."""
+        command = ResumeAttempt(
+            attempt_id=request.attempt_id,
+            revision=request.revision,
+            requested_by=request.requested_by,
+        )
+        return await self._act(run_id, command, request.command_id)
+
+    async def retry(self, run_id: str, request: wire.RetryRequest) -> wire.CommandReply:
+        """Have an unresolved visit tried again, as a new attempt."""
+        command = RetryVisit(
+            visit_id=request.visit_id,
+            revision=request.revision,
+            requested_by=request.requested_by,
+        )
+        return await self._act(run_id, command, request.command_id)
+
+    async def answer(self, run_id: str, request: wire.AnswerRequest) -> wire.CommandReply:
+        """Give a person's answer to a native request."""
+        command = AnswerNativeRequest(
+            attempt_id=request.attempt_id,
+            request_id=request.request_id,
+            allow=request.allow,
+            text=request.text,
+            answered_by=request.answered_by,
+        )
+        return await self._act(run_id, command, request.command_id)
+
+    async def cancel(self, run_id: str, request: wire.CancelRequest) -> wire.CancelReply:
+        """End a run; answers when its processes are gone, or else what is still being ended.
+
+        The cancel itself is durable either way, from before the waiting begins.
+        """
+        command = CancelRun(reason=request.reason, requested_by=request.requested_by)
+        reply = await self._tell(run_id, command, request.command_id)
+        await self._until_ended(run_id, request.wait_s)
+        run = known_run(self._journal, run_id)
+        summary = self._journal.summary(run_id)
+        return wire.CancelReply(
+            run_id=run_id,
+            duplicate=reply.duplicate,
+            ended=run.ended,
+            still_ending=list(summary.open_work) if summary is not None else [],
+            processes_left=run.processes_left,
+        )
+
+    async def _until_ended(self, run_id: str, wait_s: float) -> None:
+        """Look at the journal until the run has ended, for at most ``wait_s``."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + wait_s
+        for pause_s in itertools.chain(_WAIT_PAUSES_S, itertools.repeat(_WAIT_PAUSES_S[-1])):
+            left_s = until - loop.time()
+            if left_s <= 0 or known_run(self._journal, run_id).ended:
+                return
+            await asyncio.sleep(min(pause_s, left_s))
+
+    async def _act(self, run_id: str, command: Command, command_id: str) -> wire.CommandReply:
+        reply = await self._tell(run_id, command, command_id)
+        state = known_run(self._journal, run_id).state
+        return wire.CommandReply(run_id=run_id, duplicate=reply.duplicate, state=state.value)
+
+    async def _tell(self, run_id: str, command: Command, command_id: str) -> Reply:
+        # Looked up first: an unknown id must not be given a lease and a process.
+        known_run(self._journal, run_id)
+        return _accepted(await tell(self._supervisor, Message(run_id, command, command_id)))
+
+    def _valid_workflow(self, request: wire.StartRequest) -> Workflow:
+        found = self._read_definition(request.definition, request.source)
+        if isinstance(found, Workflow):
+            return found
+        listed = [each.model_dump(mode="json") for each in found]
+        raise PointsmanError(
+            "definition_invalid",
+            f"{request.source} has {len(listed)} problems",
+            {"problems": listed},
+        )
+
+    async def _started_before(self, asked: StartRun, command_id: str) -> Answer | None:
+        """Return the first answer to this start, if there was one.
+
+        The host names a repository by its top folder, which need not be the path the client
+        knows; the same wish is recognised by either.
+        """
+        answer = answered_before(self._journal, Message(asked.run_id, asked, command_id))
+        if answer is None or isinstance(answer, Reply):
+            return answer
+        state = await self._host.inspect_repository(asked.repository)
+        if isinstance(state, RepositoryRefused):
+            return answer
+        asked = asked.model_copy(update={"repository": state.path})
+        return answered_before(self._journal, Message(asked.run_id, asked, command_id))
+
+    async def _with_what_is_there(self, asked: StartRun) -> StartRun:
+        """Complete a start with what the host shows; refuse it if the host lacks something."""
+        await self._refuse_unable_providers(asked.workflow)
+        state = await self._host.inspect_repository(asked.repository)
+        if isinstance(state, RepositoryRefused):
+            raise _refused_repository(asked.repository, state)
+        skills = await asyncio.to_thread(self._found_skills, asked.workflow, state)
+        return asked.model_copy(
+            update={
+                "repository": state.path,
+                "base_commit": state.head_commit,
+                "base_branch": state.branch,
+                "left_out": state.uncommitted_paths,
+                "skills": skills,
+            }
+        )
+
+    async def _refuse_unable_providers(self, workflow: Workflow) -> None:
+        able = {each.provider: each for each in await self._host.providers()}
+        lacking: list[dict[str, str]] = []
+        code = "provider_mode_unsupported"
+        for name, node in workflow.nodes.items():
+            if not isinstance(node, AgentNode):
+                continue
+            wanted, found = node.agent, able.get(node.agent.provider)
+            if found is None or found.unavailable is not None:
+                code = "provider_unavailable"
+                known = ", ".join(sorted(able)) or "none"
+                why = f"the host has: {known}" if found is None else str(found.unavailable)
+            elif wanted.mode not in found.modes:
+                why = f"proven modes: {', '.join(found.modes) or 'none'}"
+            else:
+                continue
+            lacking.append(
+                {"node": name, "provider": wanted.provider, "mode": wanted.mode.value, "why": why}
+            )
+        if lacking:
+            told = "; ".join(
+                f"{each['node']} needs {each['provider']} in mode {each['mode']} ({each['why']})"
+                for each in lacking
+            )
+            raise PointsmanError(code, told, {"problems": lacking})
+
+    def _found_skills(
+        self, workflow: Workflow, state: RepositoryState
+    ) -> tuple[SkillSnapshot, ...]:
+        found = {
+            name: find_skill(name, Path(state.path), self._home) for name in named_skills(workflow)
+        }
+        missing = [name for name, skill in found.items() if skill is None]
+        if missing:
+            raise PointsmanError(
+                "skill_missing",
+                f"no SKILL.md was found for: {', '.join(missing)}",
+                {"skills": missing, "repository": state.path},
+            )
+        return tuple(skill for skill in found.values() if skill is not None)
+
+
+def _accepted(answer: Answer) -> Reply:
+    if isinstance(answer, Reply):
+        return answer
+    raise refused(answer)
+
+
+def _valid_inputs(workflow: Workflow, given: Mapping[str, Any]) -> dict[str, JsonScalar]:
+    checked = check_inputs(workflow, given)
+    if not isinstance(checked, InputProblems):
+        return checked
+    fields = [each.model_dump(mode="json") for each in checked.fields]
+    told = "; ".join(f"{each['path']} {each['problem']}" for each in fields)
+    raise PointsmanError("input_invalid", told, {"fields": fields})
+
+
+def _absolute(path: str) -> str:
+    if not os.path.isabs(path) or "\0" in path:
+        raise PointsmanError(
+            "request_invalid",
+            "the repository must be an absolute path on the server's machine",
+            {"repository": path[:500]},
+        )
+    return os.path.normpath(path)
+
+
+def _refused_repository(path: str, why: RepositoryRefused) -> PointsmanError:
+    code = why.code if why.code in PROBLEMS else "repository_refused"
+    details = {"repository": path, "reason": why.code, "mend": why.mend}
+    return PointsmanError(code, f"{why.message}; {why.mend}", details)

@@ -1,0 +1,177 @@
+"""What travels over the HTTP API: the bodies of requests and answers, closed and never coerced.
+
+The answers about runs are those of ``runtime.queries``. Every mutation names a ``command_id``
+that its client chose: the same id with the same body gets the first answer again.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from pointsman.graph import limits
+from pointsman.graph.model import Model
+
+COMMAND_ID_CHARS_MAX = 128
+CANCEL_WAIT_S_MAX = 60.0
+
+CommandId = Annotated[str, StringConstraints(min_length=1, max_length=COMMAND_ID_CHARS_MAX)]
+Person = Annotated[str, StringConstraints(min_length=1, max_length=limits.TITLE_CHARS_MAX)]
+Note = Annotated[str, StringConstraints(max_length=limits.NOTE_CHARS_MAX)]
+Id = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+
+
+class ValidateRequest(Model):
+    """A definition's text; ``name`` is how problems call it."""
+
+    text: str
+    name: str = "workflow.yaml"
+
+
+class DefinitionProblem(Model):
+    """One mistake in a definition, where it stands, and how to mend it. Lines begin at 1."""
+
+    code: str
+    where: list[str | int]
+    message: str
+    mend: str
+    line: int | None = None
+    column: int | None = None
+    text: str | None = None
+
+
+class ValidWorkflow(Model):
+    """What a valid definition is."""
+
+    id: str
+    name: str
+    revision: int
+    digest: str
+
+
+class Validation(Model):
+    """Either the workflow, or everything that is wrong with its text."""
+
+    name: str
+    workflow: ValidWorkflow | None
+    problems: list[DefinitionProblem]
+
+    @property
+    def valid(self) -> bool:
+        return self.workflow is not None
+
+
+class StartRequest(Model):
+    """Start a run of a definition's text in a repository (an absolute path at the host)."""
+
+    command_id: CommandId
+    definition: str
+    source: Id
+    repository: Id
+    inputs: dict[str, Any] = {}
+    started_by: Person
+
+
+class StartReply(Model):
+    """The run; ``duplicate`` when the same start had made it before."""
+
+    run_id: str
+    duplicate: bool
+
+
+class GateRequest(Model):
+    """A decision on a gate, against the revision that was seen."""
+
+    command_id: CommandId
+    gate_id: Id
+    revision: int
+    decision: Literal["approve", "request_changes"]
+    note: Note | None = None
+    decided_by: Person
+
+
+class CancelRequest(Model):
+    """End the run. ``wait_s`` is how long the answer may wait for the processes' end."""
+
+    command_id: CommandId
+    reason: Note | None = None
+    requested_by: Person
+    wait_s: float = Field(default=10.0, ge=0.0, le=CANCEL_WAIT_S_MAX)
+
+
+class ResumeRequest(Model):
+    """Let an interrupted native session go on."""
+
+    command_id: CommandId
+    attempt_id: Id
+    revision: int
+    requested_by: Person
+
+
+class RetryRequest(Model):
+    """Try an unresolved visit again, as a new attempt."""
+
+    command_id: CommandId
+    visit_id: Id
+    revision: int
+    requested_by: Person
+
+
+class AnswerRequest(Model):
+    """Answer what the native harness asks."""
+
+    command_id: CommandId
+    attempt_id: Id
+    request_id: Id
+    allow: bool
+    text: Note | None = None
+    answered_by: Person
+
+
+class CommandReply(Model):
+    """An accepted command. ``state`` is the run's right after it."""
+
+    run_id: str
+    duplicate: bool
+    state: str
+
+
+class CancelReply(Model):
+    """A canceled run. While ``still_ending`` names work, its processes are being ended."""
+
+    run_id: str
+    duplicate: bool
+    ended: bool
+    still_ending: list[str]
+    processes_left: dict[str, int]
+
+
+class ReportReceipt(Model):
+    """The durable answer to an accepted report."""
+
+    receipt_id: str
+    attempt_id: str
+    accepted_at: str
+    payload_digest: str
+    duplicate: bool
+
+
+class ReportFieldError(Model):
+    """One mistake in a report and what would be right there."""
+
+    path: str
+    problem: str
+    expected: str
+
+
+class ReportAnswer(Model):
+    """What an agent is told: its receipt, or why the report was refused and what then helps.
+
+    ``retry`` is ``resend_unchanged`` only when the report could not be judged at all.
+    """
+
+    ok: bool
+    receipt: ReportReceipt | None = None
+    code: str | None = None
+    message: str | None = None
+    fields: list[ReportFieldError] = []
+    retry: Literal["fix_and_resend", "do_not_retry", "resend_unchanged"] | None = None

@@ -1,0 +1,351 @@
+"""What can be asked about runs: read from the journal alone, without a server and without Ray.
+
+Every answer is a typed, JSON-able model; nothing here wakes a run. The trace of a run is
+``runtime.trace``'s.
+"""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from pointsman.graph import ids
+from pointsman.graph.allowed import AllowedAction, allowed_actions
+from pointsman.graph.model import JsonScalar, Model
+from pointsman.graph.project import project
+from pointsman.graph.projection import AttentionItem, RunSummary
+from pointsman.graph.run import Attempt, Run, RunState, Visit
+from pointsman.runtime.problems import PointsmanError
+from pointsman.runtime.trace import TraceEntry, trace_entry
+from pointsman.storage.journal import Journal
+
+__all__ = [
+    "AttemptView",
+    "AttentionView",
+    "GateView",
+    "ReportView",
+    "RequestView",
+    "RunRow",
+    "RunView",
+    "TimeoutView",
+    "TraceEntry",
+    "UnresolvedView",
+    "WorkflowView",
+    "attention",
+    "known_run",
+    "run_view",
+    "runs",
+    "timestamp",
+    "trace",
+]
+
+
+class WorkflowView(Model):
+    """The definition a run was started with; ``source`` is where its text came from."""
+
+    id: str
+    name: str
+    revision: int
+    digest: str
+    source: str
+
+
+class GateView(Model):
+    """A gate that waits for a decision; ``revision`` must be given back with it."""
+
+    gate_id: str
+    title: str
+    description: str | None
+    revision: int
+    offered: list[str]
+
+
+class UnresolvedView(Model):
+    """Why the current visit has no result; ``revision`` must be given back with an action."""
+
+    reason: str
+    detail: str
+    revision: int
+
+
+class ReportView(Model):
+    """An agent's accepted report: a claim. Checks and gates are separate evidence."""
+
+    receipt_id: str
+    accepted_at: str
+    payload_digest: str
+    outcome: str
+    summary: str
+    data: dict[str, JsonScalar]
+    evidence: list[dict[str, str]]
+
+
+class RequestView(Model):
+    """What the native harness asks a person; ``answered`` while the answer is on its way."""
+
+    request_id: str
+    kind: str
+    question: str
+    answerable: str
+    answered: bool
+
+
+class TimeoutView(Model):
+    """The execution timeout: what was left at its last start or stop.
+
+    ``times_out_at`` is set only while it runs; it stands still while a person is asked.
+    """
+
+    remaining_s: float
+    times_out_at: str | None
+
+
+class AttemptView(Model):
+    """The attempt in force of an agent's visit."""
+
+    attempt_id: str
+    try_number: int
+    status: str
+    thread_id: str
+    report: ReportView | None
+    reminder: str
+    requests: list[RequestView]
+    timeout: TimeoutView
+    outcome: str | None
+    outcome_reason: str | None
+    resumable: bool
+
+
+class AttentionView(Model):
+    """Something that waits for a person."""
+
+    item_id: str
+    run_id: str
+    kind: str
+    node: str
+    title: str
+    detail: str
+    since: str
+    thread_id: str | None
+
+
+class RunRow(Model):
+    """One row of the list of runs."""
+
+    run_id: str
+    workflow_id: str
+    workflow_name: str
+    state: str
+    node: str | None
+    repository: str
+    started_at: str
+    updated_at: str
+    version: int
+
+
+class RunView(Model):
+    """Everything a client may show of a run now; ``version`` counts its events."""
+
+    run_id: str
+    state: str
+    workflow: WorkflowView
+    repository: str
+    base_commit: str
+    base_branch: str | None
+    left_out: list[str]
+    workspace_status: str
+    workspace_path: str | None
+    branch: str | None
+    head_commit: str | None
+    inputs: dict[str, JsonScalar]
+    started_by: str
+    node: str | None
+    visits: dict[str, int]
+    visits_used: int
+    visits_max: int
+    route_counts: dict[str, int]
+    results: dict[str, dict[str, Any]]
+    gate: GateView | None
+    unresolved: UnresolvedView | None
+    attempt: AttemptView | None
+    open_work: list[str]
+    processes_left: dict[str, int]
+    allowed_actions: list[AllowedAction]
+    attention: list[AttentionView]
+    version: int
+    started_at: str
+    updated_at: str
+    ended_at: str | None
+
+
+def timestamp(at_ms: int) -> str:
+    """Return an instant as RFC 3339 text in UTC, to the millisecond."""
+    moment = datetime.fromtimestamp(at_ms / 1000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def known_run(journal: Journal, run_id: str) -> Run:
+    """Return a run's folded state; raises ``run_unknown``."""
+    run = journal.run(run_id) if ids.shard_of(run_id) is not None else None
+    if run is None:
+        raise PointsmanError("run_unknown", f"there is no run {run_id[:80]!r}")
+    return run
+
+
+def run_view(journal: Journal, run_id: str) -> RunView:
+    """Return a run as it is now; raises ``run_unknown``."""
+    return view_of(known_run(journal, run_id))
+
+
+def view_of(run: Run) -> RunView:
+    """Return the view of a folded state; a pure function of it."""
+    projection = project(run)
+    visit = run.visit
+    return RunView(
+        run_id=run.run_id,
+        state=run.state.value,
+        workflow=WorkflowView(
+            id=run.workflow.id,
+            name=run.workflow.name,
+            revision=run.workflow.revision,
+            digest=run.definition_digest,
+            source=run.definition_source,
+        ),
+        repository=run.repository,
+        base_commit=run.base_commit,
+        base_branch=run.base_branch,
+        left_out=list(run.left_out),
+        workspace_status=run.workspace.status.value,
+        workspace_path=run.workspace.path,
+        branch=run.workspace.branch,
+        head_commit=run.head_commit,
+        inputs=run.inputs,
+        started_by=run.started_by,
+        node=visit.node if visit is not None else None,
+        visits=run.visit_counts,
+        visits_used=run.visits_used,
+        visits_max=run.workflow.visits.max,
+        route_counts=run.route_counts,
+        results={name: each.model_dump(mode="json") for name, each in run.results.items()},
+        gate=_gate(run, visit),
+        unresolved=_unresolved(run, visit),
+        attempt=_attempt(visit.attempt) if visit is not None and visit.attempt else None,
+        open_work=list(projection.summary.open_work),
+        processes_left=run.processes_left,
+        allowed_actions=list(allowed_actions(run)),
+        attention=[_attention(item) for item in projection.attention],
+        version=run.version,
+        started_at=timestamp(run.started_at_ms),
+        updated_at=timestamp(run.updated_at_ms),
+        ended_at=timestamp(run.ended_at_ms) if run.ended_at_ms is not None else None,
+    )
+
+
+def _gate(run: Run, visit: Visit | None) -> GateView | None:
+    gate = visit.gate if visit is not None else None
+    if gate is None or gate.decision is not None or run.ended or run.cancellation is not None:
+        return None
+    return GateView(
+        gate_id=gate.gate_id,
+        title=gate.title,
+        description=getattr(run.node, "description", None),
+        revision=gate.revision,
+        offered=[each.value for each in gate.offered],
+    )
+
+
+def _unresolved(run: Run, visit: Visit | None) -> UnresolvedView | None:
+    why = visit.unresolved if visit is not None else None
+    if why is None or run.ended or run.cancellation is not None:
+        return None
+    return UnresolvedView(reason=why.reason.value, detail=why.detail, revision=why.revision)
+
+
+def _attempt(attempt: Attempt) -> AttemptView:
+    since = attempt.running_since_ms
+    return AttemptView(
+        attempt_id=attempt.attempt_id,
+        try_number=attempt.try_number,
+        status=attempt.status.value,
+        thread_id=ids.thread_id(attempt.attempt_id),
+        report=_report(attempt),
+        reminder=attempt.reminder.value,
+        requests=[
+            RequestView(
+                request_id=each.request.request_id,
+                kind=each.request.kind.value,
+                question=each.request.question,
+                answerable=each.request.answerable,
+                answered=each.answered,
+            )
+            for each in attempt.requests
+        ],
+        timeout=TimeoutView(
+            remaining_s=attempt.remaining_ms / 1000,
+            times_out_at=timestamp(since + attempt.remaining_ms) if since is not None else None,
+        ),
+        outcome=attempt.outcome.value if attempt.outcome is not None else None,
+        outcome_reason=attempt.outcome_reason,
+        resumable=attempt.resumable,
+    )
+
+
+def _report(attempt: Attempt) -> ReportView | None:
+    report = attempt.report
+    if report is None:
+        return None
+    return ReportView(
+        receipt_id=report.receipt_id,
+        accepted_at=timestamp(report.accepted_at_ms),
+        payload_digest=report.payload_digest,
+        outcome=report.outcome.value,
+        summary=report.summary,
+        data=report.data,
+        evidence=[each.model_dump(mode="json") for each in report.evidence],
+    )
+
+
+def _attention(item: AttentionItem) -> AttentionView:
+    return AttentionView(
+        item_id=item.item_id,
+        run_id=item.run_id,
+        kind=item.kind.value,
+        node=item.node,
+        title=item.title,
+        detail=item.detail,
+        since=timestamp(item.since_ms),
+        thread_id=item.thread_id,
+    )
+
+
+def _row(summary: RunSummary) -> RunRow:
+    return RunRow(
+        run_id=summary.run_id,
+        workflow_id=summary.workflow_id,
+        workflow_name=summary.workflow_name,
+        state=summary.state.value,
+        node=summary.node,
+        repository=summary.repository,
+        started_at=timestamp(summary.started_at_ms),
+        updated_at=timestamp(summary.updated_at_ms),
+        version=summary.version,
+    )
+
+
+def runs(
+    journal: Journal, states: frozenset[RunState] | None = None, limit: int = 100
+) -> list[RunRow]:
+    """Return runs in any of the states (all, if none are named), newest first."""
+    return [_row(summary) for summary in journal.runs(states, limit)]
+
+
+def attention(journal: Journal, limit: int = 100) -> list[AttentionView]:
+    """Return what waits for a person, longest waiting first."""
+    return [_attention(item) for item in journal.attention(limit)]
+
+
+def trace(
+    journal: Journal, run_id: str, after: int = -1, limit: int | None = None
+) -> list[TraceEntry]:
+    """Return what happened in a run, in order; raises ``run_unknown``."""
+    if journal.summary(run_id) is None:
+        raise PointsmanError("run_unknown", f"there is no run {run_id[:80]!r}")
+    return [trace_entry(each) for each in journal.events(run_id, after, limit)]

@@ -1,0 +1,269 @@
+"""The trace of a run: each recorded event with one line for people and its data for programs.
+
+A route carries every predicate that was considered, with its value. What an agent claims
+(``claim``), what a command showed (``check``) and what a person decided (``decision``) are told
+apart: a claim is never presented as verified.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from pointsman.graph import events as ev
+from pointsman.graph import ids
+from pointsman.graph.model import Model
+from pointsman.graph.predicate import ConsideredTerm
+from pointsman.graph.work import CheckExited
+
+Evidence = Literal["claim", "check", "decision"]
+
+
+class TraceEntry(Model):
+    """One event: ``sequence`` is its place, ``kind`` its type, ``data`` its own fields."""
+
+    run_id: str
+    sequence: int
+    at: str
+    kind: str
+    text: str
+    evidence: Evidence | None = None
+    data: dict[str, Any]
+
+
+def trace_entry(recorded: ev.RecordedEvent) -> TraceEntry:
+    """Return one recorded event as an entry of the trace."""
+    event = recorded.event
+    moment = datetime.fromtimestamp(recorded.at_ms / 1000, UTC)
+    return TraceEntry(
+        run_id=recorded.run_id,
+        sequence=recorded.sequence,
+        at=moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        kind=event.kind,
+        text=_text(event),
+        evidence=_evidence(event),
+        data=_data(event),
+    )
+
+
+def _data(event: ev.Event) -> dict[str, Any]:
+    if isinstance(event, ev.RunStarted):
+        # The definition is large and the same in every reading; its digest names it.
+        shown = event.model_dump(mode="json", exclude={"kind", "workflow"})
+        workflow = event.workflow
+        shown["workflow"] = {
+            "id": workflow.id,
+            "name": workflow.name,
+            "revision": workflow.revision,
+        }
+        return shown
+    return event.model_dump(mode="json", exclude={"kind", "token_digest"})
+
+
+def _evidence(event: ev.Event) -> Evidence | None:
+    match event:
+        case ev.ReportAccepted():
+            return "claim"
+        case ev.CheckEnded():
+            return "check"
+        case ev.GateDecided():
+            return "decision"
+        case _:
+            return None
+
+
+def _short(derived: str) -> str:
+    """Leave the run out of a derived id: the reader knows which run it is."""
+    return derived.removeprefix(f"{ids.run_of(derived)}.")
+
+
+def _text(event: ev.Event) -> str:
+    return (
+        _of_lifecycle(event)
+        or _of_node(event)
+        or _of_attempt(event)
+        or _of_people(event)
+        or event.kind.replace("_", " ")
+    )
+
+
+def _of_lifecycle(event: ev.Event) -> str | None:
+    match event:
+        case ev.RunStarted(workflow=workflow, started_by=who):
+            return f"{workflow.name} (revision {workflow.revision}) started by {who}"
+        case ev.WorkspacePrepared(path=path, branch=branch):
+            return f"worktree ready at {path}" + (f" on branch {branch}" if branch else "")
+        case ev.WorkspaceRefused(reason=reason, message=message):
+            return f"no worktree: {message} ({reason})"
+        case ev.WorkspaceReleased(kept=kept, why=why):
+            return f"worktree kept: {why}" if kept else "worktree removed; its branch is kept"
+        case ev.RunCompleted(node=node):
+            return f"run completed at {node}"
+        case ev.RunFailed(node=node):
+            return f"run failed at {node}"
+        case ev.CancelRequested(requested_by=who, reason=reason):
+            return f"canceled by {who}" + (f": {reason}" if reason else "")
+        case ev.RunCanceled():
+            return "run canceled; everything it owned has been ended"
+        case _:
+            return None
+
+
+def _of_node(event: ev.Event) -> str | None:
+    match event:
+        case ev.NodeEntered(node=node, number=number):
+            return f"{node} entered" + (f" (visit {number})" if number > 1 else "")
+        case ev.NodeCompleted(node=node):
+            return f"{node} completed"
+        case ev.NodeUnresolved(node=node, reason=reason, detail=detail):
+            return f"{node} is unresolved ({reason}): {detail}"
+        case ev.RouteTaken():
+            return _of_route(event)
+        case ev.CheckStarted(check_id=check):
+            return f"check {_short(check)} scheduled"
+        case ev.CheckLaunched(check_id=check):
+            return f"check {_short(check)} started"
+        case ev.CheckRefused(check_id=check, message=message):
+            return f"check {_short(check)} was not run: {message}"
+        case ev.CheckEnded(check_id=check, state=CheckExited() as state):
+            return f"check {_short(check)} {_exit(state)}"
+        case ev.CheckEnded(check_id=check):
+            return f"check {_short(check)} was lost: its outcome cannot be known"
+        case _:
+            return None
+
+
+def _exit(state: CheckExited) -> str:
+    if state.timed_out:
+        return f"timed out after {state.duration_s:.1f} s"
+    if state.interrupted:
+        return f"was interrupted after {state.duration_s:.1f} s"
+    return f"exited with {state.exit_code} after {state.duration_s:.1f} s"
+
+
+_WHY = {
+    ev.RouteReason.ENTRY: "the entry",
+    ev.RouteReason.NEXT: "next",
+    ev.RouteReason.OTHERWISE: "otherwise",
+    ev.RouteReason.DECISION: "decided",
+    ev.RouteReason.UNRESOLVED: "unresolved",
+    ev.RouteReason.REPEAT_LIMIT: "its repeats are used up",
+    ev.RouteReason.VISIT_LIMIT: "the run's visits are used up",
+}
+
+
+def _of_route(event: ev.RouteTaken) -> str:
+    if event.from_node is None:
+        return f"begin at {event.to}"
+    why = f"rule '{event.rule}'" if event.reason is ev.RouteReason.RULE else _WHY[event.reason]
+    terms = [term for rule in event.considered for term in rule.terms]
+    looked = "; ".join(_term(term) for term in terms[:4])
+    more = f"; {len(terms) - 4} more" if len(terms) > 4 else ""
+    return f"{event.from_node} → {event.to} ({why})" + (f" [{looked}{more}]" if terms else "")
+
+
+def _term(term: ConsideredTerm) -> str:
+    value = "absent" if term.value is None else repr(term.value)
+    asked = f"{term.field} {term.operator}"
+    if term.operator not in ("present", "absent"):
+        asked += f" {term.operand!r}"
+    return f"{asked}: {'yes' if term.holds else 'no'}, it is {value}"
+
+
+def _of_attempt(event: ev.Event) -> str | None:
+    match event:
+        case ev.AttemptStarted(attempt_id=attempt):
+            return f"attempt {_short(attempt)} scheduled"
+        case ev.CredentialBound(attempt_id=attempt):
+            return f"attempt {_short(attempt)} may report"
+        case ev.AttemptLaunched(attempt_id=attempt):
+            return f"attempt {_short(attempt)} launched"
+        case ev.AttemptRefused(attempt_id=attempt, message=message, unknown=unknown):
+            what = "may or may not have been launched" if unknown else "was not launched"
+            return f"attempt {_short(attempt)} {what}: {message}"
+        case ev.ReportAccepted(attempt_id=attempt, outcome=outcome, summary=summary):
+            return f"attempt {_short(attempt)} claims {outcome}: {_one_line(summary)}"
+        case ev.ReminderIssued(attempt_id=attempt):
+            return f"attempt {_short(attempt)} went quiet without a report: it is reminded once"
+        case ev.ReminderDelivered(attempt_id=attempt):
+            return f"attempt {_short(attempt)} was reminded"
+        case ev.AttemptTimedOut(attempt_id=attempt):
+            return f"attempt {_short(attempt)} ran out of time"
+        case ev.WorkInterrupted(subject_id=subject, left=left):
+            remain = f"; {left} processes are still there" if left else ""
+            return f"{_short(subject)}: its processes were ended{remain}"
+        case ev.AttemptSettled(attempt_id=attempt, outcome=outcome, reason=reason):
+            return f"attempt {_short(attempt)} settled: {outcome}" + (
+                f", {reason}" if reason else ""
+            )
+        case ev.AttemptResumed(attempt_id=attempt):
+            return f"attempt {_short(attempt)} goes on"
+        case ev.ResumeRefused(attempt_id=attempt, message=message):
+            return f"attempt {_short(attempt)} could not go on: {message}"
+        case _:
+            return None
+
+
+def _of_people(event: ev.Event) -> str | None:
+    match event:
+        case ev.NativeRequestOpened(attempt_id=attempt, request=request):
+            return (
+                f"attempt {_short(attempt)} asks for {request.kind}: {_one_line(request.question)}"
+            )
+        case ev.NativeRequestAnswered(answered_by=who, allow=allow):
+            return f"answered by {who}: {'allowed' if allow else 'denied'}"
+        case ev.NativeRequestClosed(attempt_id=attempt):
+            return f"attempt {_short(attempt)} no longer asks"
+        case ev.ResumeRequested(requested_by=who, attempt_id=attempt):
+            return f"{who} lets attempt {_short(attempt)} go on"
+        case ev.RetryRequested(requested_by=who, node=node):
+            return f"{who} has {node} tried again"
+        case ev.GateRequested(title=title):
+            return f"a person must decide: {title}"
+        case ev.RunSuspended(node=node):
+            return f"waiting at {node}"
+        case ev.GateDecided(decided_by=who, decision=decision, note=note):
+            said = "approved" if decision == "approve" else "changes requested"
+            return f"{said} by {who}" + (f": {_one_line(note)}" if note else "")
+        case _:
+            return None
+
+
+def _one_line(text: str, chars_max: int = 200) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= chars_max else line[: chars_max - 1] + "…"
+
+
+_SIGNED = frozenset(
+    {"node_entered", "route_taken", "report_accepted", "check_ended", "gate_decided"}
+    | {"node_unresolved", "run_completed", "run_failed", "run_canceled"}
+)
+
+
+def trace_signature(entries: Iterable[TraceEntry]) -> tuple[tuple[Any, ...], ...]:
+    """Return what a run did, without what differs from run to run (ids, times, paths).
+
+    Two runs went the same way exactly if their signatures are equal: the same visits in the
+    same order, the same routes for the same reasons, the same reports and decisions.
+    """
+    return tuple(_signed(entry) for entry in entries if entry.kind in _SIGNED)
+
+
+def _signed(entry: TraceEntry) -> tuple[Any, ...]:
+    data = entry.data
+    match entry.kind:
+        case "node_entered":
+            return ("visit", data["node"], data["number"])
+        case "route_taken":
+            held = tuple((rule["name"], rule["holds"]) for rule in data["considered"])
+            return ("route", data["from_node"], data["route"], data["reason"], data["to"], held)
+        case "report_accepted":
+            fields = tuple(sorted((name, repr(value)) for name, value in data["data"].items()))
+            return ("report", _short(data["attempt_id"]), data["outcome"], fields)
+        case "check_ended":
+            return ("check", _short(data["check_id"]), data["state"].get("exit_code"))
+        case "gate_decided":
+            return ("gate", data["node"], data["decision"])
+        case "node_unresolved":
+            return ("unresolved", data["node"], data["reason"])
+        case _:
+            return ("end", entry.kind)
