@@ -66,7 +66,7 @@ def _decoded(text: str | bytes) -> tuple[str, _Refusal | None]:
     """Return the characters, without a byte order mark, or why they are not read."""
     size = len(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
     if size > limits.DEFINITION_FILE_BYTES_MAX:
-        message = f"the file has {size} bytes; {limits.DEFINITION_FILE_BYTES_MAX} may be"
+        message = f"the file has more than {limits.DEFINITION_FILE_BYTES_MAX} bytes"
         return "", ("file_too_large", (), Position(1, 1), message, "split the workflow")
     if isinstance(text, bytes):
         try:
@@ -197,6 +197,17 @@ def _placed(problem: Problem, name: str, at: Position, lines: list[str]) -> Plac
         source=source,
         caret=at.column - start,
     )
+
+
+def unplaced(problem: Problem, name: str) -> PlacedProblem:
+    """Return a problem of a whole file that has no text to point into."""
+    return _placed(problem, name, Position(1, 1), [])
+
+
+def place(problem: Problem, text: bytes, name: str) -> PlacedProblem:
+    """Return a problem found elsewhere at its place in a text that reads well."""
+    decoded, _ = _decoded(text)
+    return _placed(problem, name, _position(read_yaml(decoded), problem), _LINE_END.split(decoded))
 
 
 def render(problems: tuple[PlacedProblem, ...]) -> str:

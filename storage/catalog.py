@@ -1,0 +1,149 @@
+"""The workflows a project can run: its own files, and the packaged examples.
+
+Own files are ``.pointsman/workflows/*.yaml``. Broken ones stay visible with their problems.
+Reading never writes, and never follows anything but regular files.
+"""
+
+import stat
+from collections.abc import Iterator
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path, PurePosixPath
+from typing import Final, Literal
+
+from pointsman.graph import limits
+from pointsman.graph.definition import Workflow
+from pointsman.graph.model import Model
+from pointsman.graph.problem import Problem
+from pointsman.storage.definition_text import (
+    Loaded,
+    PlacedProblem,
+    place,
+    read_definition,
+    unplaced,
+)
+
+FOLDER: Final = PurePosixPath(".pointsman/workflows")
+EXAMPLES: Final = "pointsman.examples"
+FILES_MAX: Final = 1_000
+
+
+class CatalogEntry(Model):
+    """One file of the catalogue. ``id`` is the file's stem when the file is broken.
+
+    ``file`` is relative to the project, or to the folder of packaged workflows.
+    """
+
+    id: str
+    origin: Literal["project", "example"]
+    file: str
+    workflow: Workflow | None
+    problems: tuple[PlacedProblem, ...] = ()
+
+    @property
+    def runnable(self) -> bool:
+        """Whether the file itself keeps nobody from starting a run."""
+        return self.workflow is not None and not self.problems
+
+
+def find(project: Path) -> tuple[CatalogEntry, ...]:
+    """Return the project's entries, then the examples whose id the project does not use."""
+    own = _without_duplicates(project)
+    taken = {entry.id for entry in own}
+    return (*own, *(entry for entry in examples() if entry.id not in taken))
+
+
+def entry_of(project: Path, workflow_id: str) -> CatalogEntry | None:
+    """Return the entry that a start by id means; the project's own come first."""
+    return next((entry for entry in find(project) if entry.id == workflow_id), None)
+
+
+def load_file(path: Path, shown_as: str | None = None) -> Loaded:
+    """Read one file; a file that cannot be read is a problem like any other."""
+    return _loaded(_content(path), _printable(shown_as or str(path)))
+
+
+def _content(path: Path) -> bytes | str:
+    """Return a file's bytes, or in words why there are none."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return "it is no regular file"
+        with path.open("rb") as file:
+            return file.read(limits.DEFINITION_FILE_BYTES_MAX + 1)
+    except OSError as error:
+        return error.strerror or type(error).__name__
+
+
+def _loaded(content: bytes | str, name: str) -> Loaded:
+    if isinstance(content, bytes):
+        return read_definition(content, name)
+    problem = Problem(
+        code="unreadable_file",
+        where=(),
+        message=f"the file cannot be read: {content}",
+        mend="see that it exists and that you may read it",
+    )
+    return Loaded(workflow=None, problems=(unplaced(problem, name),))
+
+
+def _printable(name: str) -> str:
+    """Return a file name as text, also when its bytes are no UTF-8."""
+    return name.encode("utf-8", "replace").decode()
+
+
+def examples() -> tuple[CatalogEntry, ...]:
+    """Return the packaged workflows, by file name."""
+    folder = files(EXAMPLES).joinpath("workflows")
+    found: list[Traversable] = []
+    if folder.is_dir():
+        found = sorted(
+            (item for item in folder.iterdir() if item.name.endswith(".yaml")),
+            key=lambda item: item.name,
+        )
+    return tuple(
+        _entry("example", item.name, read_definition(item.read_bytes(), item.name))
+        for item in found
+    )
+
+
+def _entry(origin: Literal["project", "example"], file: str, loaded: Loaded) -> CatalogEntry:
+    stem = PurePosixPath(file).stem
+    return CatalogEntry(
+        id=loaded.workflow.id if loaded.workflow is not None else stem,
+        origin=origin,
+        file=file,
+        workflow=loaded.workflow,
+        problems=loaded.problems,
+    )
+
+
+def _project_files(project: Path) -> Iterator[Path]:
+    try:
+        found = sorted((project / FOLDER).glob("*.yaml"))
+    except OSError:  # the folder cannot be listed: as good as absent
+        found = []
+    yield from found[:FILES_MAX]
+
+
+def _without_duplicates(project: Path) -> tuple[CatalogEntry, ...]:
+    """Read the project's files; of two with one id the later is broken for it."""
+    entries: list[CatalogEntry] = []
+    first: dict[str, str] = {}
+    for path in _project_files(project):
+        shown_as = _printable(str(FOLDER / path.name))
+        content = _content(path)
+        entry = _entry("project", shown_as, _loaded(content, shown_as))
+        earlier = first.setdefault(entry.id, shown_as) if entry.workflow else shown_as
+        if earlier != shown_as and isinstance(content, bytes):
+            problem = Problem(
+                code="duplicate_id",
+                where=("id",),
+                message=f"{earlier} has the id '{entry.id}' too",
+                mend="give each workflow of a project an id of its own",
+            )
+            placed = place(problem, content, shown_as)
+            entry = entry.model_copy(
+                update={"id": path.stem, "workflow": None, "problems": (placed,)}
+            )
+        entries.append(entry)
+    return tuple(entries)
