@@ -1,0 +1,50 @@
+"""Which file system a folder lies on, and the room kept ahead of a file's end."""
+
+from pathlib import Path
+
+import pytest
+
+from pointsman.storage.filesystem import Room, file_system_type, refuse_network
+
+MOUNTS = r"""/dev/sda1 / ext4 rw 0 0
+server:/home /home nfs4 rw,hard 0 0
+/dev/sdb1 /home/local xfs rw 0 0
+//box/share /mnt/with\040space cifs rw 0 0
+tmpfs /over tmpfs rw 0 0
+box: /over fuse.sshfs rw 0 0
+broken
+"""
+
+
+@pytest.mark.parametrize(
+    "folder, kind",
+    [
+        ("/data", "ext4"),
+        ("/home", "nfs4"),
+        ("/home/ann/data", "nfs4"),
+        ("/home/local/data", "xfs"),
+        ("/homely", "ext4"),
+        ("/mnt/with space/data", "cifs"),
+        ("/over/data", "fuse.sshfs"),
+    ],
+)
+def test_the_mount_that_holds_a_folder_is_the_longest_and_the_last(folder: str, kind: str) -> None:
+    assert file_system_type(MOUNTS, Path(folder)) == kind
+
+
+def test_the_folder_of_this_test_is_local(tmp_path: Path) -> None:
+    refuse_network(tmp_path)
+
+
+def test_the_file_grows_in_steps_and_only_when_it_is_nearly_used_up(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    path.write_bytes(b"x" * 100)
+    room = Room(path, step_bytes=8_192)
+    lengths = []
+    for used in (100, 4_000, 12_000, 12_289, 20_000, 100_000):
+        assert room.ensure(used)
+        lengths.append(path.stat().st_size)
+        assert lengths[-1] >= used + 4_096
+    room.close()
+    assert lengths == [16_384, 16_384, 16_384, 24_576, 24_576, 114_688]
+    assert path.read_bytes().rstrip(b"\0") == b"x" * 100
