@@ -6,10 +6,13 @@ errors: a dead or dying process is ``WorkerLostError`` or ``HostUnavailableError
 """
 
 import asyncio
+import logging
 import os
 import secrets
 import shutil
+import signal
 import tempfile
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,9 +69,15 @@ def start_ray() -> Path:
     The folder is short because Unix socket paths are limited to 107 bytes.
     """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # Other users of the machine must not reach the cluster's loopback ports. A token of our own
+    # keeps Ray from leaving one in the home folder.
+    os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
     # Agents must outlive the process that launched them; see ``runtime.hosts.runner``.
     os.environ["RAY_kill_child_processes_on_worker_exit"] = "false"  # noqa: SIM112 - Ray's name
+    logging.getLogger("ray").setLevel(logging.ERROR)
     folder = Path(tempfile.mkdtemp(prefix="pm-", dir="/tmp"))
+    # Ray installs a handler that prints stack traces; the program's own way to end stays.
+    on_terminate = signal.getsignal(signal.SIGTERM)
     ray.init(
         address="local",
         namespace=_NAMESPACE,
@@ -79,6 +88,8 @@ def start_ray() -> Path:
         log_to_driver=False,
         _temp_dir=str(folder),
     )
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, on_terminate)
     return folder
 
 
