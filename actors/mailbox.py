@@ -46,7 +46,7 @@ class Mailbox:
                 continue
             try:
                 answer.set_result(self._handle(message))
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001
                 # The caller gets it: the supervisor decides whether the actor lives on.
                 answer.set_exception(error)
             await asyncio.sleep(0)

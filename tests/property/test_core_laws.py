@@ -103,9 +103,7 @@ def person(process: Process, pick: int) -> None:
             cmd.ResumeAttempt(attempt_id=chosen.target, revision=revision, requested_by="ann")
         )
     elif chosen.action is Action.RETRY:
-        process.send(
-            cmd.RetryVisit(visit_id=chosen.target, revision=revision, requested_by="ann")
-        )
+        process.send(cmd.RetryVisit(visit_id=chosen.target, revision=revision, requested_by="ann"))
 
 
 def deadline(process: Process, pick: int) -> None:

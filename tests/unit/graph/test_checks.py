@@ -43,7 +43,7 @@ def test_a_check_never_starts_before_the_agents_settlement() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ending", "reason"),
+    "ending, reason",
     [("timeout", "check_timed_out"), ("stop", "check_interrupted"), ("lost", "check_interrupted")],
 )
 def test_without_a_retry_policy_a_check_is_never_run_twice(ending: str, reason: str) -> None:
@@ -64,7 +64,7 @@ def end(process: Process, ending: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("after", "ending", "again"),
+    "after, ending, again",
     [
         (["timeout"], "timeout", True),
         (["timeout"], "lost", False),

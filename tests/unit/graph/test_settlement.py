@@ -48,7 +48,7 @@ def test_a_reported_attempt_with_unfinished_work_is_not_settled(
 
 
 @pytest.mark.parametrize(
-    ("ending", "reason"),
+    "ending, reason",
     [
         ({"runs": (turn(1, status=HostRunStatus.FAILED),)}, "work_failed"),
         ({"runs": (turn(1, status=HostRunStatus.INTERRUPTED),)}, "interrupted"),
