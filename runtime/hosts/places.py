@@ -1,0 +1,187 @@
+"""What happens in a workspace without an agent: preparing it, checks, letting go of it.
+
+All methods block and are called in threads, one at a time per workspace or check.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from filelock import FileLock
+
+from pointsman.graph.intents import CancelCheck, PrepareWorkspace, ReleaseWorkspace, StartCheck
+from pointsman.graph.work import Receipt
+from pointsman.runtime.bootstrap import bootstrap
+from pointsman.runtime.checks import (
+    CheckRefusedError,
+    check_command,
+    check_environment,
+    check_spec,
+)
+from pointsman.runtime.git import head_commit
+from pointsman.runtime.hosts.durable import file_name
+from pointsman.runtime.hosts.effects import (
+    Effect,
+    Effects,
+    accepted,
+    rejected,
+    repeated,
+    reused,
+)
+from pointsman.runtime.hosts.supervised import (
+    OPEN_STATES,
+    CommandSpec,
+    RecordCorruptError,
+    SupervisedCommand,
+    read_record,
+)
+from pointsman.runtime.workspaces import (
+    Workspace,
+    WorkspaceRefusedError,
+    WorkspaceState,
+    Worktrees,
+)
+
+
+class Places:
+    """The workspaces and checks of one host."""
+
+    def __init__(
+        self,
+        root: Path,
+        effects: Effects,
+        worktrees: Worktrees,
+        is_closing: Callable[[], bool],
+    ):
+        self._root = root
+        self._effects = effects
+        self._worktrees = worktrees
+        self._is_closing = is_closing
+
+    def prepare(self, order: PrepareWorkspace) -> Receipt:
+        """Make the worktree ready, or find it ready."""
+        # Until the receipt is recorded the whole is done again, so two hosts must take turns.
+        with self._preparing(order.workspace_key):
+            return self._effects.once(
+                order.intent_id, order.kind, order.workspace_key, lambda: self._prepare(order)
+            )
+
+    def _preparing(self, workspace_key: str) -> FileLock:
+        folder = self._root / "locks"
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return FileLock(folder / f"{file_name(workspace_key)}.lock")
+
+    def _prepare(self, order: PrepareWorkspace) -> Receipt:
+        try:
+            workspace = self._worktrees.make(order)
+            if workspace.state is not WorkspaceState.READY:
+                bootstrap(
+                    order.setup,
+                    Path(workspace.repository),
+                    Path(workspace.path),
+                    self._root / "setups" / file_name(order.workspace_key),
+                    self._is_closing,
+                )
+                self._worktrees.mark(workspace, WorkspaceState.READY)
+            head = head_commit(Path(workspace.path))
+        except WorkspaceRefusedError as refusal:
+            return rejected(order.intent_id, refusal.reason, str(refusal))
+        return accepted(
+            order.intent_id,
+            path=workspace.path,
+            head_commit=head or workspace.base_commit,
+            branch=workspace.branch,
+        )
+
+    def release(self, order: ReleaseWorkspace, open_work: list[SupervisedCommand]) -> Receipt:
+        """Let go of the worktree unless something is in it or at work in it."""
+
+        def act() -> Receipt:
+            workspace = self._worktrees.find(order.workspace_key)
+            if workspace is not None and _is_used(workspace, open_work):
+                return accepted(order.intent_id, kept=True, why="work is going on in it")
+            kept, why = self._worktrees.release(order.workspace_key)
+            return accepted(order.intent_id, kept=kept, why=why)
+
+        with self._preparing(order.workspace_key):
+            return self._effects.once(order.intent_id, order.kind, order.workspace_key, act)
+
+    def start_check(self, order: StartCheck) -> Receipt:
+        """Start a check's command, at most once."""
+        effect = self._effects.read(order.intent_id)
+        workspace = self._worktrees.find(order.workspace_key)
+        command = check_command(self._root, order.check_id)
+        if effect is None:
+            effect = self._claim_check(order, workspace, command)
+        if (effect.kind, effect.subject) != (order.kind, order.check_id):
+            return reused(effect)
+        assert effect.receipt is not None, f"{effect.key} starts a check and has no receipt"
+        if effect.command is None or command.is_decided():
+            return repeated(effect.receipt)
+        try:
+            if workspace is None:
+                raise CheckRefusedError("workspace_missing", f"{order.workspace_key} is gone")
+            spec = check_spec(order, workspace)
+        except CheckRefusedError as refusal:
+            command.forbid(str(refusal))
+            receipt = rejected(order.intent_id, refusal.reason, str(refusal))
+            self._effects.settle(effect.model_copy(update={"command": None}), receipt)
+            return receipt
+        started = command.start(spec, check_environment(order, workspace))
+        return effect.receipt if started else repeated(effect.receipt)
+
+    def _claim_check(
+        self, order: StartCheck, workspace: Workspace | None, command: SupervisedCommand
+    ) -> Effect:
+        key, refusal = order.intent_id, None
+        if workspace is None or workspace.state is not WorkspaceState.READY:
+            refusal = rejected(key, "workspace_missing", f"{order.workspace_key} is not prepared")
+        elif command.is_decided():
+            refusal = rejected(key, "interrupted", "the check was canceled or has another key")
+        else:
+            try:
+                check_spec(order, workspace)
+            except CheckRefusedError as error:
+                refusal = rejected(key, error.reason, str(error))
+        folder = None if refusal is not None else str(command.folder.relative_to(self._root))
+        return self._effects.claim(
+            Effect(
+                key=key,
+                kind=order.kind,
+                subject=order.check_id,
+                receipt=refusal or accepted(key, log=str(command.log)),
+                command=folder,
+            )
+        )
+
+    def cancel_check(self, order: CancelCheck) -> Receipt:
+        """End a check, or keep it from ever starting."""
+
+        def act() -> Receipt:
+            command = check_command(self._root, order.check_id)
+            if command.forbid("canceled"):
+                return accepted(order.intent_id, left=0)
+            return accepted(order.intent_id, left=command.end())
+
+        return self._effects.once(order.intent_id, order.kind, order.check_id, act)
+
+    def open_checks(self) -> list[tuple[str, SupervisedCommand]]:
+        """List the checks that are not over, after a restart of the host."""
+        found: list[tuple[str, SupervisedCommand]] = []
+        parent = self._root / "effects"
+        for path in parent.glob("*.json") if parent.is_dir() else ():
+            try:
+                effect = read_record(path, Effect)
+            except RecordCorruptError:
+                continue  # told to whoever asks for it; the others must not suffer
+            if effect is None or effect.kind != "start_check" or effect.command is None:
+                continue
+            command = SupervisedCommand(self._root / effect.command)
+            if command.state() in OPEN_STATES:
+                found.append((effect.subject, command))
+        return found
+
+
+def _is_used(workspace: Workspace, open_work: list[SupervisedCommand]) -> bool:
+    below = Path(workspace.path)
+    specs = (read_record(command.folder / "spec.json", CommandSpec) for command in open_work)
+    return any(spec is not None and Path(spec.cwd).is_relative_to(below) for spec in specs)
