@@ -38,11 +38,6 @@ class ProblemKind:
         """What happened, what is safe and what to do, in words."""
         return _page(self.number)
 
-    @property
-    def exit_code(self) -> int:
-        """What a command line ends with: 2 for a mistake in what was asked, else 1."""
-        return 2 if self.status in (400, 413, 422) else 1
-
 
 def _kinds(rows: Iterable[tuple[str, str, int]]) -> dict[str, ProblemKind]:
     return {code: ProblemKind(code, number, status) for number, code, status in rows}

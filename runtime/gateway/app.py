@@ -3,32 +3,86 @@
 Only wiring and shapes; what is done stands in ``operations``, what is read in ``queries``.
 """
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Final
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Route
 
+import pointsman
+from pointsman.graph import limits
+from pointsman.runtime.gateway import routes
+from pointsman.runtime.gateway.guard import Guard, problem_response
 from pointsman.runtime.gateway.operations import Operations
-from pointsman.runtime.gateway.reports import Reports
+from pointsman.runtime.gateway.reporting import ReportingEndpoint
+from pointsman.runtime.gateway.streams import OutputLogs
+from pointsman.runtime.problems import PointsmanError
 from pointsman.storage.journal import Journal
 
-LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+# A definition of the allowed size with its characters escaped, and the inputs beside it.
+BODY_BYTES_MAX: Final = 4 * limits.DEFINITION_FILE_BYTES_MAX
 
-OutputLogs = Callable[[str], list[tuple[str, Path]]]
-"""The output logs of a run so far: (attempt or check id, path), oldest first."""
+_BY_STATUS: Final = {404: "not_found", 405: "method_not_allowed", 413: "request_too_large"}
 
 
 def create_app(
-    *,
     operations: Operations,
-    reports: Reports,
     journal: Journal,
     operator_token: str,
-    supervisor_alive: Callable[[], object],
     output_logs: OutputLogs,
     stopping: Callable[[], bool] = lambda: False,
-    allowed_hosts: frozenset[str] = LOOPBACK_HOSTS,
 ) -> FastAPI:
     """Return the application; ``stopping`` ends subscriptions when the server shuts down."""
-    raise NotImplementedError
+    reporting = ReportingEndpoint(operations.reports)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with reporting.running():
+            yield
+
+    app = FastAPI(
+        title="Pointsman",
+        version=pointsman.__version__,
+        lifespan=lifespan,
+        # The documentation pages would load scripts from elsewhere.
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+        max_body_size=BODY_BYTES_MAX,
+    )
+    app.include_router(routes.health(operations))
+    app.include_router(routes.reads(journal))
+    app.include_router(routes.mutations(operations))
+    app.include_router(routes.subscriptions(journal, output_logs, stopping))
+    app.router.routes.append(Route("/mcp", endpoint=reporting))
+    app.add_exception_handler(PointsmanError, _told)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _by_status)
+    app.add_middleware(Guard, operator_token=operator_token)
+    return app
+
+
+async def _told(_: Request, error: Exception) -> Response:
+    assert isinstance(error, PointsmanError)
+    return problem_response(error)
+
+
+async def _invalid(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    # What was sent is not repeated: it may be large, or secret.
+    wrong = [{"where": list(each["loc"]), "problem": each["msg"]} for each in error.errors()[:100]]
+    told = "; ".join(f"{'.'.join(map(str, each['where']))}: {each['problem']}" for each in wrong)
+    return problem_response(PointsmanError("request_invalid", told[:2_000], {"fields": wrong}))
+
+
+async def _by_status(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    code = _BY_STATUS.get(error.status_code, "request_invalid")
+    message = error.detail
+    if code == "not_found":
+        message = f"nothing is served at {request.url.path[:200]}"
+    return problem_response(PointsmanError(code, message))

@@ -9,7 +9,7 @@ import itertools
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import structlog
 
@@ -34,45 +34,17 @@ from pointsman.graph.model import JsonScalar
 from pointsman.graph.replies import Reply
 from pointsman.graph.results import GateDecision
 from pointsman.runtime.gateway import wire
+from pointsman.runtime.gateway.reports import Reports
+from pointsman.runtime.gateway.telling import Supervising, tell
 from pointsman.runtime.problems import PROBLEMS, PointsmanError, refused
 from pointsman.runtime.queries import known_run
 from pointsman.runtime.skills import find_skill, named_skills
-from pointsman.storage.journal import Journal
+from pointsman.storage.definition_text import read_definition
+from pointsman.storage.journal import Journal, JournalError
 
 log = structlog.get_logger()
 
-_TELL_PAUSES_S: Final = (0.1, 0.3, 1.0, 2.0)
 _WAIT_PAUSES_S: Final = (0.02, 0.05, 0.1, 0.25)
-
-ReadDefinition = Callable[[str, str], Workflow | tuple[wire.DefinitionProblem, ...]]
-"""Reads a definition's text (and its name): the workflow, or every problem in it."""
-
-
-class Supervising(Protocol):
-    """What the gateway asks of the supervisor of a shard."""
-
-    async def tell(self, message: Message) -> Answer:
-        """Bring a command to its run; may raise ``WorkerLostError``."""
-        ...
-
-
-async def tell(supervisor: Supervising, message: Message) -> Answer:
-    """Bring a command to its run, again when a process on the way died.
-
-    The same command may be sent again: one with an id is answered from its receipt, and a
-    report is answered by its own retry key.
-    """
-    for pause_s in (*_TELL_PAUSES_S, None):
-        try:
-            return await supervisor.tell(message)
-        except WorkerLostError as error:
-            log.warning("supervisor_lost", run_id=message.run_id, error=repr(error))
-            if pause_s is None:
-                raise PointsmanError(
-                    "worker_lost", "the run's process died again and again; send it again later"
-                ) from error
-        await asyncio.sleep(pause_s)
-    raise AssertionError("the last try answers or raises")
 
 
 class Operations:
@@ -84,26 +56,36 @@ class Operations:
         supervisor: Supervising,
         host: Host,
         mint_run_id: Callable[[], str],
-        read_definition: ReadDefinition,
         home: Path | None = None,
     ) -> None:
         self._journal = journal
         self._supervisor = supervisor
         self._host = host
         self._mint_run_id = mint_run_id
-        self._read_definition = read_definition
         self._home = home or Path.home()
+        self.reports = Reports(journal, supervisor)
+
+    async def ready(self) -> bool:
+        """Whether the journal can be read and the supervisor answers."""
+        try:
+            self._journal.next_deadline_ms()
+            await self._supervisor.status()
+        except (JournalError, WorkerLostError) as error:
+            log.warning("not_ready", error=repr(error))
+            return False
+        return True
 
     def validate(self, text: str, name: str) -> wire.Validation:
         """Check a definition's text; all its problems at once."""
-        found = self._read_definition(text, name)
-        if not isinstance(found, Workflow):
-            return wire.Validation(name=name, workflow=None, problems=list(found))
+        loaded = read_definition(text, name)
+        workflow = loaded.workflow
+        if workflow is None:
+            return wire.Validation(name=name, workflow=None, problems=list(loaded.problems))
         valid = wire.ValidWorkflow(
-            id=found.id,
-            name=found.name,
-            revision=found.revision,
-            digest=digest(found.model_dump(mode="json", exclude_none=True)),
+            id=workflow.id,
+            name=workflow.name,
+            revision=workflow.revision,
+            digest=digest(workflow.model_dump(mode="json", exclude_none=True)),
         )
         return wire.Validation(name=name, workflow=valid, problems=[])
 
@@ -113,7 +95,7 @@ class Operations:
         A refusal comes before anything was made: definition, inputs, providers, repository and
         skills are looked at in this order.
         """
-        workflow = self._valid_workflow(request)
+        workflow = _valid_workflow(request)
         inputs = _valid_inputs(workflow, request.inputs)
         asked = StartRun(
             run_id=self._mint_run_id(),
@@ -214,17 +196,6 @@ class Operations:
         known_run(self._journal, run_id)
         return _accepted(await tell(self._supervisor, Message(run_id, command, command_id)))
 
-    def _valid_workflow(self, request: wire.StartRequest) -> Workflow:
-        found = self._read_definition(request.definition, request.source)
-        if isinstance(found, Workflow):
-            return found
-        listed = [each.model_dump(mode="json") for each in found]
-        raise PointsmanError(
-            "definition_invalid",
-            f"{request.source} has {len(listed)} problems",
-            {"problems": listed},
-        )
-
     async def _started_before(self, asked: StartRun, command_id: str) -> Answer | None:
         """Return the first answer to this start, if there was one.
 
@@ -303,6 +274,18 @@ def _accepted(answer: Answer) -> Reply:
     if isinstance(answer, Reply):
         return answer
     raise refused(answer)
+
+
+def _valid_workflow(request: wire.StartRequest) -> Workflow:
+    loaded = read_definition(request.definition, request.source)
+    if loaded.workflow is not None:
+        return loaded.workflow
+    count = len(loaded.problems)
+    raise PointsmanError(
+        "definition_invalid",
+        f"{request.source} has {count} {'problem' if count == 1 else 'problems'}",
+        {"problems": [each.model_dump(mode="json") for each in loaded.problems]},
+    )
 
 
 def _valid_inputs(workflow: Workflow, given: Mapping[str, Any]) -> dict[str, JsonScalar]:

@@ -15,7 +15,7 @@ from pointsman.graph.commands import SubmitReport
 from pointsman.graph.contract import describe
 from pointsman.graph.definition import AgentNode
 from pointsman.graph.rejections import Rejected, RejectionCode
-from pointsman.runtime.gateway.operations import Supervising, tell
+from pointsman.runtime.gateway.telling import Supervising, tell
 from pointsman.runtime.gateway.wire import ReportAnswer, ReportFieldError, ReportReceipt
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.queries import known_run, timestamp

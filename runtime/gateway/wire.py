@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints
 
 from pointsman.graph import limits
 from pointsman.graph.model import Model
+from pointsman.storage.definition_text import PlacedProblem
 
 COMMAND_ID_CHARS_MAX = 128
 CANCEL_WAIT_S_MAX = 60.0
@@ -27,18 +28,6 @@ class ValidateRequest(Model):
     name: str = "workflow.yaml"
 
 
-class DefinitionProblem(Model):
-    """One mistake in a definition, where it stands, and how to mend it. Lines begin at 1."""
-
-    code: str
-    where: list[str | int]
-    message: str
-    mend: str
-    line: int | None = None
-    column: int | None = None
-    text: str | None = None
-
-
 class ValidWorkflow(Model):
     """What a valid definition is."""
 
@@ -53,7 +42,7 @@ class Validation(Model):
 
     name: str
     workflow: ValidWorkflow | None
-    problems: list[DefinitionProblem]
+    problems: list[PlacedProblem]
 
     @property
     def valid(self) -> bool:

@@ -1,0 +1,97 @@
+"""The outermost gate of the HTTP application, before any route: who asks, and from where.
+
+The server listens on the loopback only. A web page in the user's own browser reaches that too,
+so the ``Host`` header must be a loopback name (else a rebound DNS name would do), and an
+``Origin`` must be one as well. Everything below ``/api`` needs the operator's token. What goes
+wrong unexpectedly is logged under an incident id and never shown.
+"""
+
+import secrets
+from typing import Final
+from urllib.parse import urlsplit
+
+import structlog
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pointsman.runtime.problems import PointsmanError, document
+
+log = structlog.get_logger()
+
+LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+PROBLEM_TYPE: Final = "application/problem+json"
+
+
+def problem_response(error: PointsmanError) -> JSONResponse:
+    """Return the answer that tells a problem."""
+    headers = {"WWW-Authenticate": "Bearer"} if error.code == "unauthorized" else None
+    return JSONResponse(
+        document(error), status_code=error.kind.status, media_type=PROBLEM_TYPE, headers=headers
+    )
+
+
+def bearer_token(headers: Headers) -> str | None:
+    """Return the bearer token of a request, if it has one."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+class Guard:
+    """Plain ASGI, so that no route can be reached around it."""
+
+    def __init__(self, app: ASGIApp, operator_token: str) -> None:
+        assert operator_token, "an empty operator token would let everybody in"
+        self._app = app
+        self._token = operator_token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        refusal = self._refusal(scope["path"], Headers(scope=scope))
+        if refusal is not None:
+            await problem_response(refusal)(scope, receive, send)
+            return
+        await self._guarded(scope, receive, send)
+
+    def _refusal(self, path: str, headers: Headers) -> PointsmanError | None:
+        if not _is_loopback(f"//{headers.get('host', '')}"):
+            return PointsmanError("origin_refused", "the Host header names no loopback address")
+        origin = headers.get("origin")
+        if origin is not None and not _is_loopback(origin):
+            return PointsmanError("origin_refused", "requests from other web pages are refused")
+        if path == "/api" or path.startswith("/api/"):
+            token = bearer_token(headers)
+            if token is None or not secrets.compare_digest(token.encode(), self._token):
+                return PointsmanError("unauthorized", "this needs the operator's bearer token")
+        return None
+
+    async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = begun or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        except Exception:
+            incident = secrets.token_hex(6)
+            log.exception("request_failed", incident=incident, path=scope["path"])
+            if begun:
+                raise
+            error = PointsmanError(
+                "internal_error",
+                f"something went wrong; the server's log has it under {incident}",
+                {"incident": incident},
+            )
+            await problem_response(error)(scope, receive, send)
+
+
+def _is_loopback(url: str) -> bool:
+    try:
+        return urlsplit(url).hostname in LOOPBACK_NAMES
+    except ValueError:
+        return False

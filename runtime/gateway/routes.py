@@ -1,0 +1,163 @@
+"""The routes of the native API, by what they are for."""
+
+from collections.abc import AsyncIterator, Callable
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Query
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from pointsman.graph import limits
+from pointsman.graph.model import Model
+from pointsman.graph.run import RunState
+from pointsman.runtime import queries
+from pointsman.runtime.gateway import wire
+from pointsman.runtime.gateway.operations import Operations
+from pointsman.runtime.gateway.streams import Cursor, OutputLogs, cursor_of, happenings
+from pointsman.runtime.problems import PointsmanError, page_text
+from pointsman.storage.journal import Journal
+
+Limit = Annotated[int, Query(ge=1, le=1_000)]
+After = Annotated[int, Query(ge=-1)]
+
+
+class RunsPage(Model):
+    """Runs, newest first."""
+
+    runs: list[queries.RunRow]
+
+
+class TracePage(Model):
+    """What happened in a run, in order."""
+
+    run_id: str
+    entries: list[queries.TraceEntry]
+
+
+class AttentionPage(Model):
+    """What waits for a person, longest waiting first."""
+
+    items: list[queries.AttentionView]
+
+
+def health(operations: Operations) -> APIRouter:
+    """Whether the server lives, whether it can work, and what its problem codes mean."""
+    router = APIRouter()
+
+    @router.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        return {"status": "alive"}
+
+    @router.get("/readyz")
+    async def readyz() -> Response:
+        ready = await operations.ready()
+        told = {"status": "ready" if ready else "not ready"}
+        return JSONResponse(told, status_code=200 if ready else 503)
+
+    @router.get("/problems/{number}", response_class=PlainTextResponse)
+    async def problem_page(number: str) -> Response:
+        text = page_text(number)
+        if text is None:
+            raise PointsmanError("not_found", f"there is no problem {number[:80]!r}")
+        return PlainTextResponse(text, media_type="text/markdown; charset=utf-8")
+
+    return router
+
+
+def reads(journal: Journal) -> APIRouter:
+    """Reads, answered from the journal without waking a run."""
+    router = APIRouter(prefix="/api")
+
+    @router.get("/runs")
+    async def list_runs(
+        state: Annotated[list[RunState] | None, Query()] = None, limit: Limit = 100
+    ) -> RunsPage:
+        states = frozenset(state) if state else None
+        return RunsPage(runs=queries.runs(journal, states, limit))
+
+    @router.get("/runs/{run_id}")
+    async def get_run(run_id: str) -> queries.RunView:
+        return queries.run_view(journal, run_id)
+
+    @router.get("/runs/{run_id}/trace")
+    async def get_trace(
+        run_id: str, after: After = -1, limit: Annotated[int | None, Query(ge=1)] = None
+    ) -> TracePage:
+        return TracePage(run_id=run_id, entries=queries.trace(journal, run_id, after, limit))
+
+    @router.get("/attention")
+    async def list_attention(limit: Limit = 100) -> AttentionPage:
+        return AttentionPage(items=queries.attention(journal, limit))
+
+    @router.get("/limits")
+    async def list_limits() -> dict[str, int]:
+        return limits.published()
+
+    return router
+
+
+def mutations(operations: Operations) -> APIRouter:
+    """Everything that changes something; each may be repeated under its command id."""
+    router = APIRouter(prefix="/api")
+
+    @router.post("/definitions/validate")
+    async def validate(body: wire.ValidateRequest) -> wire.Validation:
+        return operations.validate(body.text, body.name)
+
+    @router.post("/runs")
+    async def start(body: wire.StartRequest) -> wire.StartReply:
+        return await operations.start(body)
+
+    @router.post("/runs/{run_id}/gate")
+    async def decide_gate(run_id: str, body: wire.GateRequest) -> wire.CommandReply:
+        return await operations.decide_gate(run_id, body)
+
+    @router.post("/runs/{run_id}/cancel")
+    async def cancel(run_id: str, body: wire.CancelRequest) -> wire.CancelReply:
+        return await operations.cancel(run_id, body)
+
+    @router.post("/runs/{run_id}/resume")
+    async def resume(run_id: str, body: wire.ResumeRequest) -> wire.CommandReply:
+        return await operations.resume(run_id, body)
+
+    @router.post("/runs/{run_id}/retry")
+    async def retry(run_id: str, body: wire.RetryRequest) -> wire.CommandReply:
+        return await operations.retry(run_id, body)
+
+    @router.post("/runs/{run_id}/answer")
+    async def answer(run_id: str, body: wire.AnswerRequest) -> wire.CommandReply:
+        return await operations.answer(run_id, body)
+
+    return router
+
+
+def subscriptions(
+    journal: Journal, output_logs: OutputLogs, stopping: Callable[[], bool]
+) -> APIRouter:
+    """Server-sent events; ``Last-Event-ID`` resumes right after an event."""
+    router = APIRouter(prefix="/api")
+
+    def resumed(
+        run_id: str,
+        after: str = "",
+        last_event_id: Annotated[str | None, Header()] = None,
+    ) -> Cursor:
+        """Judge the request before the stream begins: afterwards no problem can be told."""
+        queries.known_run(journal, run_id)
+        return cursor_of(last_event_id or after)
+
+    @router.get("/runs/{run_id}/events", response_class=EventSourceResponse)
+    async def follow_events(
+        run_id: str, cursor: Annotated[Cursor, Depends(resumed)]
+    ) -> AsyncIterator[ServerSentEvent]:
+        async for event in happenings(journal, run_id, cursor, stopping):
+            yield event
+
+    @router.get("/runs/{run_id}/output", response_class=EventSourceResponse)
+    async def follow_output(
+        run_id: str, cursor: Annotated[Cursor, Depends(resumed)]
+    ) -> AsyncIterator[ServerSentEvent]:
+        async for event in happenings(journal, run_id, cursor, stopping, output_logs):
+            yield event
+
+    return router

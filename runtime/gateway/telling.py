@@ -1,0 +1,45 @@
+"""Bringing a command to its run, past the death of any process on the way."""
+
+import asyncio
+from typing import Final, Protocol
+
+import structlog
+
+from pointsman.actors.messages import Answer, Message
+from pointsman.actors.workers import WorkerLostError
+from pointsman.runtime.problems import PointsmanError
+
+log = structlog.get_logger()
+
+_TELL_PAUSES_S: Final = (0.1, 0.3, 1.0, 2.0)
+
+
+class Supervising(Protocol):
+    """What the gateway asks of the supervisor of a shard; both may raise ``WorkerLostError``."""
+
+    async def tell(self, message: Message) -> Answer:
+        """Bring a command to its run and return the run's answer."""
+        ...
+
+    async def status(self) -> dict[str, int]:
+        """Count what is leased."""
+        ...
+
+
+async def tell(supervisor: Supervising, message: Message) -> Answer:
+    """Bring a command to its run, again when a process on the way died.
+
+    Only for commands that may be sent again: one with an id is then answered from its receipt,
+    and a report by its own retry key. Raises ``worker_lost`` when nobody answers.
+    """
+    for pause_s in (*_TELL_PAUSES_S, None):
+        try:
+            return await supervisor.tell(message)
+        except WorkerLostError as error:
+            log.warning("supervisor_lost", run_id=message.run_id, error=repr(error))
+            if pause_s is None:
+                raise PointsmanError(
+                    "worker_lost", "the run's process died again and again; send it again later"
+                ) from error
+        await asyncio.sleep(pause_s)
+    raise AssertionError("the last try answers or raises")
