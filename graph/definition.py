@@ -9,7 +9,6 @@ from enum import StrEnum
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     Discriminator,
     Field,
@@ -21,77 +20,19 @@ from pydantic_core import PydanticCustomError
 
 from pointsman.graph import limits
 from pointsman.graph.model import JsonScalar, Model
+from pointsman.graph.value_types import (
+    EnvironmentName,
+    FieldName,
+    FormatVersion,
+    Instructions,
+    Name,
+    OnlyTrue,
+    RelativePath,
+    Seconds,
+    Title,
+)
 
 FORMAT_VERSION: Final = 1
-
-Name = Annotated[
-    str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$", max_length=limits.NAME_CHARS_MAX)
-]
-FieldName = Annotated[
-    str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=limits.NAME_CHARS_MAX)
-]
-Title = Annotated[str, StringConstraints(min_length=1, max_length=limits.TITLE_CHARS_MAX)]
-Instructions = Annotated[
-    str, StringConstraints(min_length=1, max_length=limits.INSTRUCTIONS_CHARS_MAX)
-]
-
-EnvironmentName = Annotated[
-    str,
-    StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=limits.TITLE_CHARS_MAX),
-]
-
-
-def _exact(value: object) -> object:
-    """Keep ``1``, ``1.0`` and ``true`` apart, which a literal alone would take for each other."""
-    if isinstance(value, float):
-        raise PydanticCustomError("wrong_type", "a number with a fraction does not belong here")
-    return value
-
-
-def _exact_version(value: object) -> object:
-    if isinstance(value, bool):
-        raise PydanticCustomError("wrong_type", "the version of the format is a number")
-    return _exact(value)
-
-
-def _exact_true(value: object) -> object:
-    if value is not None and value is not True:
-        raise PydanticCustomError("wrong_type", "only true can stand here")
-    return value
-
-
-FormatVersion = Annotated[Literal[1], BeforeValidator(_exact_version)]
-OnlyTrue = Annotated[Literal[True] | None, BeforeValidator(_exact_true)]
-
-
-def _below(value: str) -> str:
-    """Accept a relative path that cannot lead out of the folder it is relative to."""
-    if value.startswith("/") or ".." in value.split("/"):
-        raise PydanticCustomError(
-            "path_leaves_folder", "this path leads out of the repository's folder"
-        )
-    return value
-
-
-RelativePath = Annotated[str, StringConstraints(min_length=1), AfterValidator(_below)]
-
-_UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
-
-
-def _seconds(value: object) -> object:
-    """Read ``90s``, ``10m`` or ``2h`` as seconds; leave all else for the type to refuse."""
-    if isinstance(value, str) and value[-1:] in _UNITS_S and value[:-1].isascii():
-        digits = value[:-1]
-        if digits.isdigit() and len(digits) <= 6:
-            return int(digits) * _UNITS_S[value[-1]]
-    return value
-
-
-Seconds = Annotated[
-    int,
-    BeforeValidator(_seconds),
-    Field(ge=limits.TIMEOUT_MIN_S, le=limits.TIMEOUT_MAX_S, strict=True),
-]
 
 
 class FieldType(StrEnum):

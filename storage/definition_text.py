@@ -52,7 +52,12 @@ def read_definition(text: str | bytes, name: str) -> Loaded:
         found = read_yaml(decoded)
     workflow, problems = _judged(found)
     placed = [(problem, position) for problem, position in found.problems]
-    placed += [(problem, _position(found, problem)) for problem in problems]
+    spoken_for = {each.problem.where for each in found.problems if each.problem.code in _OF_VALUES}
+    placed += [
+        (problem, _position(found, problem))
+        for problem in problems
+        if problem.where not in spoken_for
+    ]
     placed.sort(key=lambda pair: pair[1])
     lines = _LINE_END.split(decoded)
     shown = tuple(_placed(problem, name, at, lines) for problem, at in placed)
@@ -175,6 +180,7 @@ def _value_at(document: object, where: Where) -> str:
     return value
 
 
+_OF_VALUES: Final = frozenset({"bad_tag", "bad_text", "out_of_range"})
 _ABOUT_KEYS: Final = frozenset({"unknown_key", "bad_key", "reserved_field"})
 
 
