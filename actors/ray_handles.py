@@ -11,7 +11,6 @@ import os
 import secrets
 import shutil
 import signal
-import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -63,10 +62,10 @@ class ActorSettings:
 HostFactory = Callable[[Callable[[str], None]], Host]
 
 
-def start_ray() -> Path:
-    """Start a Ray of our own, joined to nothing else on the machine; return its folder.
+def start_ray(folder: Path) -> None:
+    """Start a Ray of our own, joined to nothing else on the machine.
 
-    The folder is short because Unix socket paths are limited to 107 bytes.
+    The folder's path must be short: Unix socket paths are limited to 107 bytes.
     """
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     # Other users of the machine must not reach the cluster's loopback ports. A token of our own
@@ -75,7 +74,6 @@ def start_ray() -> Path:
     # Agents must outlive the process that launched them; see ``runtime.hosts.runner``.
     os.environ["RAY_kill_child_processes_on_worker_exit"] = "false"  # noqa: SIM112 - Ray's name
     logging.getLogger("ray").setLevel(logging.ERROR)
-    folder = Path(tempfile.mkdtemp(prefix="pm-", dir="/tmp"))
     # Ray installs a handler that prints stack traces; the program's own way to end stays.
     on_terminate = signal.getsignal(signal.SIGTERM)
     ray.init(
@@ -90,7 +88,6 @@ def start_ray() -> Path:
     )
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, on_terminate)
-    return folder
 
 
 def stop_ray(folder: Path) -> None:

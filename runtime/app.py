@@ -6,7 +6,9 @@ and leaves nothing running. The same server stands behind ``serve`` and inside `
 
 import contextlib
 import errno
+import shutil
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +23,7 @@ from filelock import FileLock, Timeout
 from ulid import ULID
 
 from pointsman.actors import ray_handles
-from pointsman.actors.clock import SystemClock
+from pointsman.actors.host import Host
 from pointsman.graph import ids
 from pointsman.runtime import discovery, logs
 from pointsman.runtime.config import DataDirectory
@@ -79,7 +81,7 @@ def start_runtime(data: DataDirectory, port: int | None = None) -> Runtime:
         listener = undo.enter_context(_listener(data, port))
         url = f"http://{_LOOPBACK}:{listener.getsockname()[1]}"
         token = discovery.operator_token(data)
-        undo.callback(ray_handles.stop_ray, ray_handles.start_ray())
+        undo.enter_context(_ray(data))
         host = ray_handles.spawn_host(partial(_host, data), _SHARD)
         settings = ray_handles.ActorSettings(
             shard=_SHARD,
@@ -87,9 +89,11 @@ def start_runtime(data: DataDirectory, port: int | None = None) -> Runtime:
             reporting_url=f"{url}/mcp",
         )
         supervisor = ray_handles.spawn_supervisor(settings)
-        operations = Operations(journal, supervisor, host, SystemClock(), _mint_run_id)
-        app = create_app(operations, journal, token, partial(output_logs, data))
+        stopping = threading.Event()
+        operations = Operations(journal, supervisor, host, _mint_run_id)
+        app = create_app(operations, journal, token, partial(output_logs, data), stopping.is_set)
         undo.enter_context(_serving(app, listener))
+        undo.callback(stopping.set)
         discovery.publish(data, url)
         return Runtime(url=url, token=token, _undo=undo.pop_all())
     raise AssertionError("the exit stack lets every error through")
@@ -115,7 +119,7 @@ def _actor_journal(data: DataDirectory) -> Journal:
     return LmdbJournal.open(data.journal)
 
 
-def _host(data: DataDirectory, wake: Callable[[str], None]) -> ray_handles.Host:
+def _host(data: DataDirectory, wake: Callable[[str], None]) -> Host:
     logs.configure(data.log)
     return local_host(data, wake)
 
@@ -145,6 +149,21 @@ def _locked(data: DataDirectory) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+@contextlib.contextmanager
+def _ray(data: DataDirectory) -> Iterator[None]:
+    """Run Ray in a folder that the next server removes if this one is killed."""
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(data.ray.read_text(), ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix="pm-", dir="/tmp"))
+    data.ray.write_text(str(folder))
+    try:
+        ray_handles.start_ray(folder)
+        yield
+    finally:
+        ray_handles.stop_ray(folder)
+        data.ray.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

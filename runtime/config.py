@@ -55,6 +55,11 @@ class DataDirectory:
         return self.path / "operator-token"
 
     @property
+    def ray(self) -> Path:
+        """Names the folder of the last server's Ray, which a killed server leaves behind."""
+        return self.path / "ray-folder"
+
+    @property
     def log(self) -> Path:
         return self.path / "server.log"
 

@@ -7,7 +7,7 @@ lock when the process dies, however it dies.
 import json
 import os
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from filelock import FileLock, Timeout
 

@@ -209,12 +209,17 @@ def _step(value: object) -> object:
     if name == "crash" and isinstance(given, str):
         return {"do": name, "signal": given}
     if isinstance(given, dict) and name != "report_raw":
-        return {"do": name, **given}
+        return {"do": name, **_with_tuples(given)}
     if name == "report_raw" and isinstance(given, dict) and given.keys() == {"arguments"}:
         return {"do": name, **given}
     if given is None or given is True:
         return {"do": name}
-    return {"do": name, _MAIN_VALUE.get(str(name), "value"): given}
+    return {"do": name, **_with_tuples({_MAIN_VALUE.get(str(name), "value"): given})}
+
+
+def _with_tuples(given: dict[Any, Any]) -> dict[Any, Any]:
+    """Turn lists into tuples: a value made here is judged as Python's, no longer as JSON."""
+    return {key: tuple(each) if isinstance(each, list) else each for key, each in given.items()}
 
 
 Step = Annotated[
