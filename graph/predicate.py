@@ -9,14 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Final, TypeGuard
 
 from pointsman.graph import limits
-from pointsman.graph.definition import (
-    AllOf,
-    AnyOf,
-    Condition,
-    FieldDeclaration,
-    FieldTest,
-    FieldType,
-)
+from pointsman.graph.conditions import AllOf, AnyOf, Condition, FieldTest
+from pointsman.graph.definition import FieldDeclaration, FieldType
 from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.problem import Problem, Where, listed
 
@@ -168,7 +162,7 @@ def _operand_problem(
         return Problem(
             code="operand_type",
             where=where,
-            message=f"'{field}' is of type {declared.type}, which {operand!r} is not",
+            message=f"'{field}' is of type {declared.type}, which {_cut(operand)!r} is not",
             mend=f"write {_EXAMPLES[declared.type]}",
         )
     values = declared.values or ()
@@ -176,7 +170,7 @@ def _operand_problem(
         return Problem(
             code="operand_not_a_value",
             where=where,
-            message=f"{operand!r} is none of the values of '{field}'",
+            message=f"{_cut(operand)!r} is none of the values of '{field}'",
             mend=f"write one of: {listed(values)}",
         )
     return None

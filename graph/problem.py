@@ -25,7 +25,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 def listed(words: Iterable[str], *, words_max: int = 12) -> str:
     """Return the words as prose, cut after ``words_max``."""
-    shown = tuple(words)
+    shown = tuple(word if len(word) <= 80 else word[:79] + "…" for word in words)
     if len(shown) > words_max:
         return ", ".join(shown[:words_max]) + f" and {len(shown) - words_max} more"
     return ", ".join(shown) if shown else "none"

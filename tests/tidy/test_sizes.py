@@ -17,7 +17,9 @@ FILE_LINES_WITHOUT_REASON_MAX: Final = 400
 GRANDFATHERED: Final[frozenset[str]] = frozenset()
 
 # A file between the two file limits, and why it is one subject that does not split well.
-LONG_FOR_A_REASON: Final[dict[str, str]] = {}
+LONG_FOR_A_REASON: Final[dict[str, str]] = {
+    "graph/events.py": "the one append-only list of what can happen; split, nobody sees it whole",
+}
 
 
 def overlong_functions(limit: int) -> dict[str, int]:
