@@ -7,8 +7,11 @@ semantics*). ``predicate`` evaluates them.
 from typing import Annotated, Any, Final, Self, TypeAlias
 
 from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic_core import PydanticCustomError
 
+from pointsman.graph import limits
 from pointsman.graph.model import JsonScalar, Model
+from pointsman.graph.value_types import OnlyTrue
 
 OPERATORS: Final = ("eq", "ne", "in", "lt", "le", "gt", "ge", "present", "absent")
 

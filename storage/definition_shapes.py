@@ -8,7 +8,7 @@ from pydantic import Discriminator, Tag, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from pointsman.graph import definition
+from pointsman.graph import conditions
 from pointsman.graph.definition import Workflow
 from pointsman.graph.model import Model
 from pointsman.graph.problem import Problem, Where, listed, meant
@@ -92,7 +92,7 @@ def _unwrapped(annotation: object) -> tuple[object, bool, str | None]:
             tagged |= any(isinstance(item, Discriminator) for item in annotation.metadata)
             annotation = annotation.annotation
         elif isinstance(annotation, str):
-            annotation = getattr(definition, annotation)
+            annotation = getattr(conditions, annotation)
         elif get_origin(annotation) is Annotated:
             annotation, *metadata = get_args(annotation)
             for item in metadata:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from pointsman.graph.definition import AllOf, AnyOf, Condition, FieldDeclaration, FieldTest
+from pointsman.graph.conditions import AllOf, AnyOf, Condition, FieldTest
+from pointsman.graph.definition import FieldDeclaration
 from pointsman.graph.model import JsonScalar
 from pointsman.graph.predicate import (
     TRACE_CHARS_MAX,
