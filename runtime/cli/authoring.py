@@ -1,0 +1,89 @@
+"""Commands for authors: check workflow files, and put a starter into a repository."""
+
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from pointsman.runtime.cli.exit_codes import ExitCode
+from pointsman.runtime.cli.invocation import Invocation
+from pointsman.runtime.problems import PointsmanError
+from pointsman.storage import catalog
+from pointsman.storage.definition_text import Loaded, render
+
+STARTER: Final = "change-any-repository"
+# (packaged file, file in the repository)
+STARTER_FILES: Final = (
+    (f"workflows/{STARTER}.yaml", f".pointsman/workflows/{STARTER}.yaml"),
+    ("scripts/scripted-change.yaml", ".pointsman/scripts/scripted-change.yaml"),
+)
+
+
+def validate(call: Invocation, given: Sequence[Path]) -> int:
+    """Check files, and folders of files; without any, the project's own workflows."""
+    checked = [(path, catalog.load_file(path)) for path in _files(given)]
+    broken = [loaded for _, loaded in checked if loaded.problems]
+    if call.terminal.json:
+        shown = [_checked(path, loaded) for path, loaded in checked]
+        call.terminal.document({"valid": not broken, "files": shown})
+        return ExitCode.USAGE if broken else ExitCode.OK
+    for path, loaded in checked:
+        if loaded.workflow is not None:
+            nodes = len(loaded.workflow.nodes)
+            call.terminal.show(f"{path}: {loaded.workflow.id} is valid ({nodes} nodes)")
+        else:
+            call.terminal.show(render(loaded.problems))
+    if broken:
+        problems = sum(len(loaded.problems) for loaded in broken)
+        call.terminal.say(f"{problems} problems in {len(broken)} of {len(checked)} files.")
+    return ExitCode.USAGE if broken else ExitCode.OK
+
+
+def _files(given: Sequence[Path]) -> list[Path]:
+    found: list[Path] = []
+    for path in given or (Path(catalog.FOLDER),):
+        if not path.is_dir():
+            found.append(path)
+            continue
+        own = path / catalog.FOLDER
+        found += sorted((own if own.is_dir() else path).glob("*.yaml"))
+    if not found:
+        where = ", ".join(map(str, given)) or str(catalog.FOLDER)
+        raise PointsmanError("definition_unknown", f"there is no workflow file (*.yaml) in {where}")
+    return found
+
+
+def _checked(path: Path, loaded: Loaded) -> dict[str, object]:
+    workflow = loaded.workflow
+    named = {"id": workflow.id, "revision": workflow.revision} if workflow is not None else None
+    problems = [each.model_dump(mode="json") for each in loaded.problems]
+    return {"file": str(path), "workflow": named, "problems": problems}
+
+
+def init(call: Invocation, repository: Path) -> int:
+    """Write a starter workflow and its agent's script; what exists is left as it is."""
+    if not repository.is_dir():
+        raise PointsmanError("repository_missing", f"there is no folder {repository}")
+    written, kept = [], []
+    for packaged, name in STARTER_FILES:
+        target = repository / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = (files(catalog.EXAMPLES) / packaged).read_text(encoding="utf-8")
+        try:
+            with target.open("x", encoding="utf-8") as file:
+                file.write(text)
+            written.append(str(target))
+        except FileExistsError:
+            kept.append(str(target))
+    again = call.next_command(
+        "run", STARTER, "--repo", str(repository), "--input", "task=Say hello"
+    )
+    if call.terminal.json:
+        call.terminal.document({"written": written, "kept": kept, "next": [again]})
+        return ExitCode.OK
+    for name in written:
+        call.terminal.show(f"wrote  {name}")
+    for name in kept:
+        call.terminal.show(f"kept   {name} (it was there)")
+    call.terminal.say(f"Try it:  {again}")
+    return ExitCode.OK

@@ -1,0 +1,211 @@
+"""``pointsman demo``: a whole run on a sample project, from its start to a person's approval.
+
+The demonstration is an ordinary run of a packaged workflow; a scripted agent stands in for the
+model, and everything else is real. One that was cut off, however hard, is gone on with.
+"""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from pointsman.graph.allowed import Action
+from pointsman.graph.problem import listed
+from pointsman.runtime.cli import acting, names, rendering
+from pointsman.runtime.cli.demo_project import (
+    TASK,
+    WORKFLOW,
+    make_project,
+    remove_projects,
+)
+from pointsman.runtime.cli.exit_codes import of_state
+from pointsman.runtime.cli.following import Follower, rests
+from pointsman.runtime.cli.invocation import Invocation
+from pointsman.runtime.cli.reach import Reach, Reader, reading
+from pointsman.runtime.git import GitError, git
+from pointsman.runtime.queries import RunRow, RunView, TraceEntry
+
+_ENDED: Final = frozenset({"completed", "failed", "canceled"})
+_HELPS_MAX: Final = 5
+
+
+def demo(call: Invocation, *, approve: bool, keep: bool) -> int:
+    """Run the demonstration, or go on with the one that was cut off."""
+    _put_python_on_path()
+    with reading(call.data) as reader:
+        mine = _demo_runs(call, reader)
+    unfinished = next((row for row in mine if row.state not in _ENDED), None)
+    if not keep:
+        kept = {Path(row.repository) for row in mine if row.state not in _ENDED}
+        remove_projects(call.data.demo, frozenset(kept))
+    if unfinished is not None:
+        _tell_unfinished(call, unfinished)
+    with acting.in_reach(call) as reach:
+        run_id = unfinished.run_id if unfinished is not None else _start(call, reach)
+        follower = Follower(reach, call.terminal, run_id)
+        with acting.resumable(call, run_id):
+            view = _until_decided(call, reach, follower, approve=approve)
+        entries = reach.client.trace(run_id)
+    _show(call, view, entries, went_on=unfinished is not None)
+    return of_state(view.state)
+
+
+def _put_python_on_path() -> None:
+    """Let the sample's tests find a ``python3``, also where the environment is empty."""
+    if shutil.which("python3") is None:
+        folder = str(Path(sys.executable).parent)
+        os.environ["PATH"] = os.pathsep.join((folder, os.environ.get("PATH", os.defpath)))
+
+
+def _demo_runs(call: Invocation, reader: Reader) -> list[RunRow]:
+    folder = call.data.demo.resolve()
+    rows = reader.runs(limit=names.SEARCHED_RUNS_MAX)
+    return [row for row in rows if folder in Path(row.repository).resolve().parents]
+
+
+def _tell_unfinished(call: Invocation, row: RunRow) -> None:
+    short = names.short(row.run_id)
+    said = "waits for you" if row.state == "awaiting_review" else "is not finished"
+    call.terminal.say(
+        f"An earlier demonstration ({short}) {said}; going on with it from its journal."
+    )
+
+
+def _start(call: Invocation, reach: Reach) -> str:
+    from pointsman.runtime.client import new_command_id
+
+    project = make_project(call.data.demo)
+    definition = names.find_definition(WORKFLOW, project)
+    call.terminal.say(f"A sample project with one failing test is in {project}.")
+    call.terminal.say(f"Task: {TASK}")
+    command_id = new_command_id()
+    reply = reach.ask(
+        lambda client: client.start(
+            definition=definition.text,
+            source=definition.source,
+            repository=str(project),
+            inputs={"task": TASK},
+            started_by=names.person(),
+            command_id=command_id,
+        )
+    )
+    return reply.run_id
+
+
+def _until_decided(call: Invocation, reach: Reach, follower: Follower, *, approve: bool) -> RunView:
+    """Follow the run to its gate, doing what a person would do on the way."""
+    view = follower.until_rest()
+    for _ in range(_HELPS_MAX):
+        if not _help(call, reach, view, approve=approve):
+            break
+        view = follower.until_rest()
+    return view
+
+
+def _help(call: Invocation, reach: Reach, view: RunView, *, approve: bool) -> bool:
+    """Act as the person at the terminal, once; ``False`` when there is nothing to be done.
+
+    Only an agent that was cut off together with the machine is told to go on: that is what
+    whoever starts the demonstration again wants.
+    """
+    from pointsman.runtime.client import new_command_id
+
+    offered = {each.action: each for each in view.allowed_actions}
+    command_id, person = new_command_id(), names.person()
+    if approve and view.state == "awaiting_review" and Action.APPROVE in offered:
+        gate = offered[Action.APPROVE]
+        reach.ask(
+            lambda client: client.decide_gate(
+                view.run_id,
+                gate_id=gate.target,
+                revision=gate.revision or 0,
+                decision="approve",
+                decided_by=person,
+                command_id=command_id,
+                note="Approved by pointsman demo --approve",
+            )
+        )
+        return True
+    if view.unresolved is None or view.unresolved.reason != "interrupted":
+        return False
+    if Action.RESUME in offered:
+        resume = offered[Action.RESUME]
+        call.terminal.say("The agent was cut off; its session goes on (pointsman resume).")
+        reach.ask(
+            lambda client: client.resume(
+                view.run_id,
+                attempt_id=resume.target,
+                revision=resume.revision or 0,
+                requested_by=person,
+                command_id=command_id,
+            )
+        )
+        return True
+    return False
+
+
+def _show(call: Invocation, view: RunView, entries: list[TraceEntry], *, went_on: bool) -> None:
+    stat = _diff_stat(view)
+    routes = [_route(entry) for entry in entries if entry.kind == "route_taken"]
+    if call.terminal.json:
+        more = {"routes": routes, "checks": _checks(entries), "diff_stat": stat, "went_on": went_on}
+        call.terminal.document(rendering.outcome(call, view) | more)
+        return
+    call.terminal.say()
+    call.terminal.show(rendering.headline(view), style=rendering.STATE_STYLES[view.state])
+    call.terminal.show()
+    for line in (stat or "").splitlines():
+        call.terminal.show(f"  {line.strip()}")
+    if stat:
+        call.terminal.show()
+    exits = [f"visit {each['visit']} exit {each['exit_code']}" for each in _checks(entries)]
+    repeats = sum(1 for route in routes if route["counted"])
+    call.terminal.show(f"  unit-tests  {listed(exits)}; {repeats} of 1 repeats used")
+    call.terminal.show(f"  branch      {view.branch} in {view.repository}")
+    _show_next(call, view)
+
+
+def _show_next(call: Invocation, view: RunView) -> None:
+    if rests(view) and view.state == "awaiting_review":
+        call.terminal.show()
+        call.terminal.show(f"Next:  {call.next_command('approve', names.LAST)}", style="bold")
+    elif view.state == "completed":
+        call.terminal.show()
+        call.terminal.show(f"All of it:  {call.next_command('trace', names.LAST)}")
+    else:
+        for purpose, command in rendering.next_steps(call, view):
+            call.terminal.show(f"  {purpose:<12}{command}")
+
+
+def _diff_stat(view: RunView) -> str | None:
+    if view.branch is None:
+        return None
+    try:
+        changed = f"{view.base_commit}...{view.branch}"
+        return git(Path(view.repository), "diff", "--stat", changed).rstrip("\n")
+    except GitError:
+        return None
+
+
+def _route(entry: TraceEntry) -> dict[str, Any]:
+    kept = ("from_node", "to", "reason", "rule", "counted")
+    return {name: entry.data[name] for name in kept}
+
+
+def _checks(entries: list[TraceEntry]) -> list[dict[str, Any]]:
+    """Return how each start of a check ended."""
+    found = []
+    for entry in entries:
+        if entry.kind == "check_ended":
+            _, node, visit, try_number = entry.data["check_id"].split(".")
+            state = entry.data["state"]
+            found.append(
+                {
+                    "node": node,
+                    "visit": int(visit),
+                    "try": int(try_number),
+                    "exit_code": state.get("exit_code"),
+                }
+            )
+    return found

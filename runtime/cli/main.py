@@ -1,0 +1,69 @@
+"""The command line's entry: reads the arguments, calls the command, ends with its exit code.
+
+Everything heavy is loaded by the commands that need it, so ``pointsman --help`` answers at
+once. Exit codes and what they mean stand in ``exit_codes``.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+
+from pointsman import refuse_optimized_python
+
+
+def main() -> None:
+    """Run the command line of this process and end it."""
+    refuse_optimized_python()
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal without UTF-8 shows a question mark rather than an error.
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _forget_stdout()
+    sys.exit(code)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code; no exception comes out of it."""
+    import typer
+
+    from pointsman.runtime.cli.commands import app
+    from pointsman.runtime.cli.exit_codes import ExitCode
+
+    # Also for a command line that cannot be read any further.
+    json = "--json" in arguments
+    try:
+        command = typer.main.get_command(app)
+        code = command.main(list(arguments), "pointsman", standalone_mode=False)
+        return int(code or ExitCode.OK)
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        _forget_stdout()
+        return ExitCode.OK
+    except typer.TyperException as error:
+        from pointsman.runtime.cli import failures
+        from pointsman.runtime.cli.terminal import Terminal
+
+        return failures.tell_usage(error.format_message(), _hint(error), Terminal(json=json))
+    except Exception as error:  # noqa: BLE001 - the last one: whatever it is, people get words
+        from pointsman.runtime.cli import failures
+        from pointsman.runtime.cli.terminal import Terminal
+
+        return failures.tell(error, Terminal(json=json))
+
+
+def _hint(error: Exception) -> str:
+    """Say where the right usage stands."""
+    context = getattr(error, "ctx", None)
+    path = getattr(context, "command_path", "pointsman")
+    return f"See: {path} --help"
+
+
+def _forget_stdout() -> None:
+    """Whoever read our output has gone; the interpreter must not complain at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

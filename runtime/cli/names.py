@@ -1,0 +1,130 @@
+"""What people call things: a run by a piece of its id, a workflow by file or id, themselves."""
+
+import getpass
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pointsman.graph import ids
+from pointsman.graph.binding import InputProblems, inputs_from_text
+from pointsman.graph.definition import Workflow
+from pointsman.graph.model import JsonScalar
+from pointsman.graph.problem import listed, meant
+from pointsman.runtime.cli.reach import Reader
+from pointsman.runtime.problems import PointsmanError
+from pointsman.storage import catalog
+from pointsman.storage.definition_text import Loaded, PlacedProblem, render
+
+LAST: Final = "last"
+SEARCHED_RUNS_MAX: Final = 1_000
+SHORT_CHARS: Final = 8
+
+
+def short(run_id: str) -> str:
+    """Return the end of a run's id, which tells runs apart: their beginnings are times."""
+    return run_id[-SHORT_CHARS:]
+
+
+def resolve_run(text: str, reader: Reader) -> str:
+    """Return the id of the run that is meant; raises ``run_unknown``."""
+    if ids.shard_of(text) is not None:
+        return text
+    known = [row.run_id for row in reader.runs(limit=SEARCHED_RUNS_MAX)]
+    return match_run(text, known)
+
+
+def match_run(text: str, known: Sequence[str]) -> str:
+    """Return the one id that begins or ends with the text; ``known`` has the newest first."""
+    if not known:
+        raise PointsmanError("run_unknown", "this data directory has no run yet")
+    if text == LAST:
+        return known[0]
+    wanted = text.lower()
+    found = [each for each in known if wanted and _is_piece(wanted, each)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise PointsmanError("run_unknown", f"no run's id begins or ends with {text[:80]!r}")
+    raise PointsmanError(
+        "run_unknown",
+        f"{text[:80]!r} fits {len(found)} runs: {listed(found)}",
+        {"runs": found[:SEARCHED_RUNS_MAX]},
+    )
+
+
+def _is_piece(wanted: str, run_id: str) -> bool:
+    return run_id.startswith(wanted) or run_id.endswith(wanted)
+
+
+def person() -> str:
+    """Return who acts, as the operating system knows them."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A valid definition with its text; ``source`` says where it came from."""
+
+    workflow: Workflow
+    text: str
+    source: str
+
+
+def find_definition(wanted: str, repository: Path) -> Definition:
+    """Return the definition of a file, or of an id in the project or among the examples.
+
+    Raises ``definition_unknown`` or ``definition_invalid``.
+    """
+    file = Path(wanted)
+    if file.suffix in (".yaml", ".yml") or "/" in wanted:
+        return _valid(catalog.load_file(file, wanted), _text(file), str(file.absolute()))
+    entry = catalog.entry_of(repository, wanted)
+    if entry is None:
+        known = [each.id for each in catalog.find(repository)]
+        message = f"there is no workflow {wanted!r} in {repository / catalog.FOLDER}"
+        raise PointsmanError("definition_unknown", f"{message}; {meant(wanted, known)}")
+    loaded = Loaded(workflow=entry.workflow, problems=entry.problems)
+    if entry.origin == "example":
+        return _valid(loaded, example_text(entry.file), f"example:{entry.file}")
+    path = repository / entry.file
+    return _valid(loaded, _text(path), str(path.absolute()))
+
+
+def example_text(file: str) -> str:
+    """Return the text of a packaged workflow."""
+    from importlib.resources import files
+
+    return (files(catalog.EXAMPLES) / "workflows" / file).read_text(encoding="utf-8")
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""  # the catalogue has told it as a problem already
+
+
+def _valid(loaded: Loaded, text: str, source: str) -> Definition:
+    if loaded.workflow is None:
+        raise invalid_definition(loaded.problems)
+    return Definition(loaded.workflow, text, source)
+
+
+def invalid_definition(problems: tuple[PlacedProblem, ...]) -> PointsmanError:
+    """Return the error that tells everything that is wrong with a definition."""
+    details = {"problems": [each.model_dump(mode="json") for each in problems]}
+    return PointsmanError("definition_invalid", render(problems).rstrip(), details)
+
+
+def read_inputs(workflow: Workflow, assignments: Sequence[str]) -> dict[str, JsonScalar]:
+    """Read ``name=value`` texts as the inputs the workflow declares; raises ``input_invalid``."""
+    found = inputs_from_text(workflow, tuple(assignments))
+    if not isinstance(found, InputProblems):
+        return found
+    told = "; ".join(f"{each.path} {each.problem} ({each.expected})" for each in found.fields)
+    fields = [each.model_dump(mode="json") for each in found.fields]
+    raise PointsmanError("input_invalid", told, {"fields": fields})

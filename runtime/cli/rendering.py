@@ -1,0 +1,108 @@
+"""How runs are shown: the same facts as one document for programs, and as text for people."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from pointsman.graph.allowed import Action
+from pointsman.runtime.cli.invocation import Invocation
+from pointsman.runtime.cli.names import short
+from pointsman.runtime.queries import RunView
+
+STATE_STYLES: Final = {
+    "running": "cyan",
+    "awaiting_review": "bold yellow",
+    "unresolved": "bold red",
+    "completed": "green",
+    "failed": "red",
+    "canceled": "dim",
+}
+
+_HEADLINES: Final = {
+    "running": "Under way",
+    "awaiting_review": "Waits for a person",
+    "unresolved": "Unresolved: a person must act",
+    "completed": "Completed",
+    "failed": "Failed",
+    "canceled": "Canceled",
+}
+
+_WORDS: Final[dict[Action, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
+    Action.APPROVE: ("approve", ("approve",), ()),
+    Action.REQUEST_CHANGES: ("or", ("request-changes",), ("--note", "what should change")),
+    Action.RESUME: ("go on", ("resume",), ()),
+    Action.RETRY: ("try again", ("retry",), ()),
+    Action.ANSWER: ("answer", ("answer",), ()),
+    Action.CANCEL: ("end it", ("cancel",), ()),
+}
+
+
+def next_steps(call: Invocation, view: RunView, name: str | None = None) -> list[tuple[str, str]]:
+    """Return what a person may do now, as commands to copy, each with what it is for."""
+    steps = []
+    for allowed in view.allowed_actions:
+        purpose, before, after = _WORDS[allowed.action]
+        steps.append((purpose, call.next_command(*before, name or short(view.run_id), *after)))
+    if not _waits(view) and view.ended_at is None:
+        steps.insert(0, ("follow", call.next_command("wait", name or short(view.run_id))))
+    return steps
+
+
+def _waits(view: RunView) -> bool:
+    return any(item.kind != "processes_left" for item in view.attention)
+
+
+def outcome(call: Invocation, view: RunView) -> dict[str, Any]:
+    """Return how a run stands, for a program that waited for it."""
+    return {
+        "run": view.run_id,
+        "state": view.state,
+        "workflow": view.workflow.id,
+        "node": view.node,
+        "visits": view.visits,
+        "repository": view.repository,
+        "branch": view.branch,
+        "commit": view.head_commit,
+        "gate": view.gate,
+        "unresolved": view.unresolved,
+        "allowed_actions": view.allowed_actions,
+        "next": [command for _, command in next_steps(call, view)],
+    }
+
+
+def show_rest(call: Invocation, view: RunView) -> None:
+    """Show people how a run rests, where its work is, and what to do next."""
+    call.terminal.say()
+    call.terminal.show(headline(view), style=STATE_STYLES[view.state])
+    for name, text in _facts(view):
+        call.terminal.show(f"  {name:<11}{text}")
+    for purpose, command in next_steps(call, view):
+        call.terminal.show(f"  {purpose:<11}{command}")
+
+
+def headline(view: RunView) -> str:
+    """Say in a line how a run stands."""
+    said = _HEADLINES[view.state]
+    if view.state == "canceled" and view.ended_at is None:
+        return "Canceled; what still runs is being ended"
+    if view.gate is not None:
+        return f"{said} at {view.node}: {view.gate.title}"
+    if view.unresolved is not None:
+        return f"{said} at {view.node} ({view.unresolved.reason}): {view.unresolved.detail}"
+    asked = [item for item in view.attention if item.kind == "native_request"]
+    if asked:
+        return f"{asked[0].title}: {asked[0].detail}"
+    return said if view.ended_at is not None else f"{said} at {view.node}"
+
+
+def _facts(view: RunView) -> Iterator[tuple[str, str]]:
+    yield "run", view.run_id
+    if view.branch is not None:
+        head = f" at {view.head_commit[:10]}" if view.head_commit else ""
+        yield "branch", f"{view.branch}{head}"
+        base = view.base_commit[:10]
+        yield "look", f"git -C {view.repository} diff {base}...{view.branch}"
+    if view.state == "completed" and view.branch is not None:
+        yield "take it", f"git -C {view.repository} merge {view.branch}"
+    if view.processes_left:
+        left = ", ".join(f"{count} of {name}" for name, count in view.processes_left.items())
+        yield "processes", f"not ended: {left}"
