@@ -5,6 +5,7 @@ LMDB maps its file and locks through shared memory; over a network neither is co
 
 import errno
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -57,6 +58,28 @@ def _unescaped(text: str) -> str:
 def is_no_room(code: int | None) -> bool:
     """Whether an error number says that a file cannot grow any more."""
     return code in _NO_ROOM
+
+
+def make_allocated(path: Path, size_bytes: int) -> None:
+    """Make a file of zeros that has all its blocks, unless there is one under this name."""
+    if path.exists():
+        return
+    made = path.with_name(f"{path.name}.{os.getpid()}")
+    descriptor = os.open(made, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        os.posix_fallocate(descriptor, 0, size_bytes)
+        # Under its name only when it is whole; if another process was faster, its file stays.
+        with suppress(FileExistsError):
+            os.link(made, path)
+    finally:
+        os.close(descriptor)
+        made.unlink()
+
+
+def free_bytes(folder: Path) -> int:
+    """Return what this process may still write on the folder's file system."""
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize
 
 
 class Room:

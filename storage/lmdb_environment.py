@@ -16,7 +16,14 @@ from weakref import WeakValueDictionary
 import lmdb
 
 from pointsman.storage import codec, keys
-from pointsman.storage.filesystem import Room, is_no_room, refuse_network, sync_folder
+from pointsman.storage.filesystem import (
+    Room,
+    free_bytes,
+    is_no_room,
+    make_allocated,
+    refuse_network,
+    sync_folder,
+)
 from pointsman.storage.journal import (
     JournalCorruptError,
     JournalError,
@@ -38,6 +45,8 @@ _READERS_MAX: Final = 1024
 # How often one transaction may meet a map that another process has just grown.
 _RESIZES_MAX: Final = 64
 _DATA_FILE: Final = "data.mdb"
+_LOCK_FILE: Final = "lock.mdb"
+_LOCK_BYTES: Final = 64 * _READERS_MAX + 4096  # LMDB's slots of 64 bytes, and its head
 # Said outright: an environment variable of py-lmdb could choose another engine, with locks of its
 # own, for one of two processes that share a folder.
 _LMDB_MAJOR: Final = 0
@@ -118,14 +127,13 @@ class Environment:
 
     def read(self, work: Callable[[Txn], T]) -> T:
         """Call ``work`` in a read transaction: it sees whole commits only."""
+
+        def reading() -> T:
+            with self._env.begin() as txn:
+                return work(Txn(txn, self._tables))
+
         with self._turn(), _reported(self._folder):
-            for _ in range(_RESIZES_MAX):
-                try:
-                    with self._env.begin() as txn:
-                        return work(Txn(txn, self._tables))
-                except lmdb.MapResizedError:
-                    self._env.set_mapsize(0)  # take over the size another process gave it
-            raise JournalError(f"{self._folder}: the map is resized all the time")
+            return _with_a_map_that_fits(self._env, reading)
 
     def write(self, work: Callable[[Txn], T]) -> T:
         """Call ``work`` in a write transaction; when this returns, all it wrote is on disk.
@@ -133,16 +141,10 @@ class Environment:
         ``work`` is called again when the map had to grow; nothing of the first call remains.
         """
         with self._turn(), _reported(self._folder):
-            if self._room is None:
+            room = self._room
+            if room is None:
                 raise JournalError(f"{self._folder} was opened for reading only")
-            for _ in range(_RESIZES_MAX):
-                try:
-                    return self._written(work, self._room)
-                except lmdb.MapResizedError:
-                    self._env.set_mapsize(0)
-                except lmdb.MapFullError:
-                    self._grow()
-            raise JournalError(f"{self._folder}: the map is resized all the time")
+            return _with_a_map_that_fits(self._env, lambda: self._written(work, room))
 
     def close(self) -> None:
         """Close the environment; closing again is harmless."""
@@ -165,21 +167,14 @@ class Environment:
                 has_room = room.ensure(self._used_bytes())
         except lmdb.Error as error:
             # On a full disk LMDB may meet a short write first, which it reports as EIO.
-            if not has_room and error.code == errno.EIO:
+            full = not has_room or free_bytes(self._folder) < ROOM_STEP_BYTES
+            if full and error.code == errno.EIO:
                 raise JournalFullError(_full(self._folder)) from error
             raise
         return result
 
     def _used_bytes(self) -> int:
         return (self._env.info()["last_pgno"] + 1) * self._page_bytes
-
-    def _grow(self) -> None:
-        # A reader that died without leaving may be what keeps old pages from being used again.
-        self._env.reader_check()
-        size = self._env.info()["map_size"]
-        if size >= MAP_SIZE_BYTES_MAX:
-            raise JournalFullError(f"{self._folder}: the map has reached its largest size")
-        self._env.set_mapsize(min(2 * size, MAP_SIZE_BYTES_MAX))
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -191,6 +186,9 @@ class Environment:
 
 def _lmdb_env(folder: Path, map_size: int, read_only: bool) -> lmdb.Environment:
     with _reported(folder):
+        # LMDB would leave holes in this file, which it writes to through memory: with the disk
+        # full, taking a reader's slot there killed the process (SIGBUS, seen).
+        make_allocated(folder / _LOCK_FILE, _LOCK_BYTES)
         try:
             env = lmdb.open(
                 str(folder),
@@ -208,21 +206,39 @@ def _lmdb_env(folder: Path, map_size: int, read_only: bool) -> lmdb.Environment:
         return env
 
 
+def _with_a_map_that_fits(env: lmdb.Environment, call: Callable[[], T]) -> T:
+    """Call again after the map has grown; the call's transaction has ended whenever it raises."""
+    for _ in range(_RESIZES_MAX):
+        try:
+            return call()
+        except lmdb.MapResizedError:
+            env.set_mapsize(0)  # another process has made it larger: take its size over
+        except lmdb.MapFullError:
+            # A reader that died without leaving may be what keeps old pages from being reused.
+            env.reader_check()
+            size = env.info()["map_size"]
+            if size >= MAP_SIZE_BYTES_MAX:
+                raise
+            env.set_mapsize(min(2 * size, MAP_SIZE_BYTES_MAX))
+    raise JournalError(f"{env.path()}: the map is resized all the time")
+
+
 def _open_tables(folder: Path, env: lmdb.Environment, read_only: bool) -> Tables:
     """Open the tables of an environment of ours, or make them in an empty one."""
     with _reported(folder):
         try:
-            with env.begin() as txn:
-                fresh = txn.stat()["entries"] == 0
-            if fresh and not read_only:
-                _create_tables(env)
-            return _existing_tables(folder, env)
+            if not read_only:
+                _with_a_map_that_fits(env, lambda: _create_tables(env))
+            return _with_a_map_that_fits(env, lambda: _existing_tables(folder, env))
         except BaseException:
             env.close()
             raise
 
 
 def _create_tables(env: lmdb.Environment) -> None:
+    with env.begin() as txn:
+        if txn.stat()["entries"]:
+            return
     with env.begin(write=True) as txn:
         if txn.stat()["entries"]:
             return  # another process has just made them
@@ -267,6 +283,8 @@ def _reported(folder: Path) -> Iterator[None]:
             raise JournalFullError(_full(folder)) from error
         raise JournalError(f"the journal in {folder}: {error}") from error
     except OSError as error:
+        if is_no_room(error.errno):
+            raise JournalFullError(_full(folder)) from error
         raise JournalError(f"the journal in {folder}: {error}") from error
 
 

@@ -4,6 +4,7 @@ They need not be legal histories: the journal stores runs and does not judge the
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -183,3 +184,27 @@ def start(journal: Journal, run: str, **owed: Any) -> int:
     token = journal.lease(run)
     journal.commit(a_transition(run, token=token, **owed))
     return token
+
+
+def nth_transition(run: str, number: int, token: int, filling: int = 0) -> Transition:
+    """Return one of an endless row of transitions of a run, each of them full of rows to replace.
+
+    It depends on its arguments alone, so that another process can tell what must be there.
+    ``filling`` is the size of a text in the checkpoint, and of one in the receipt, which stays.
+    """
+    turns, rest = divmod(number, 4)
+    first = 10 * turns + sum(range(rest + 1))
+    return a_transition(
+        run,
+        first,
+        token=token,
+        count=1 + number % 4,
+        state=(RunState.RUNNING, RunState.AWAITING_REVIEW, RunState.UNRESOLVED)[number % 3],
+        open_work=[f"attempt {number}"] if number % 2 else (),
+        outbox=[an_intent(run, each) for each in range(number % 4)],
+        deadlines=[a_deadline(run, number + each, each) for each in range(number % 3)],
+        attention=[an_item(run, number, each) for each in range(number % 2)],
+        receipt=replace(a_receipt(run, f"command {number}"), reply=b"x" * filling),
+        tokens=(TokenBinding(f"token {number} of {run}", f"{run}.{number}"),),
+        inputs={"filling": "x" * filling, "number": number},
+    )

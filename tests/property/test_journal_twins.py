@@ -112,8 +112,11 @@ class JournalTwins(RuleBasedStateMachine):
         self.both(lambda journal: journal.next_deadline_ms())
         self.both(lambda journal: journal.active_runs())
         for run in self.sequences:
-            self.both(lambda journal, run=run: (journal.run(run), journal.summary(run)))
-            self.both(lambda journal, run=run: (journal.outbox(run), journal.events(run)))
+            self.run_agrees(run)
+
+    def run_agrees(self, run: str) -> None:
+        self.both(lambda journal: (journal.run(run), journal.summary(run)))
+        self.both(lambda journal: (journal.outbox(run), journal.events(run)))
 
     def teardown(self) -> None:
         self.lmdb.close()
