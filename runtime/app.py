@@ -30,9 +30,12 @@ from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.gateway.app import create_app
 from pointsman.runtime.gateway.operations import Operations
 from pointsman.runtime.hosts.assembly import local_host, output_logs
+from pointsman.runtime.journals import open_journal, open_journal_read_only
 from pointsman.runtime.problems import PointsmanError
-from pointsman.storage.journal import Journal, JournalError, JournalFormatError
+from pointsman.storage.journal import Journal
 from pointsman.storage.lmdb_journal import LmdbJournal
+
+__all__ = ["Runtime", "open_journal_read_only", "start_runtime"]
 
 _SHARD: Final = 0
 _LOOPBACK: Final = "127.0.0.1"
@@ -97,21 +100,6 @@ def start_runtime(data: DataDirectory, port: int | None = None) -> Runtime:
         discovery.publish(data, url)
         return Runtime(url=url, token=token, _undo=undo.pop_all())
     raise AssertionError("the exit stack lets every error through")
-
-
-def open_journal(path: Path, *, read_only: bool = False) -> Journal:
-    """Open the journal, telling people in their words why it cannot be."""
-    try:
-        return LmdbJournal.open(path, read_only=read_only)
-    except JournalFormatError as error:
-        raise PointsmanError("data_directory_newer", str(error)) from error
-    except (JournalError, OSError) as error:
-        raise PointsmanError("data_directory_unusable", str(error)) from error
-
-
-def open_journal_read_only(data: DataDirectory) -> Journal | None:
-    """Open the journal to read it beside, or without, a server; ``None`` before the first run."""
-    return open_journal(data.journal, read_only=True) if data.journal.exists() else None
 
 
 def _actor_journal(data: DataDirectory) -> Journal:

@@ -85,7 +85,7 @@ def reading(data: DataDirectory) -> Iterator[Reader]:
 
             yield undo.enter_context(Client(server.url, server.token))
             return
-        from pointsman.runtime.app import open_journal_read_only
+        from pointsman.runtime.journals import open_journal_read_only
 
         journal = open_journal_read_only(data)
         if journal is not None:

@@ -1,0 +1,26 @@
+"""Opening a data directory's journal, with words for people when it cannot be opened.
+
+Apart from ``app``, since looking at runs must not load what running them needs.
+"""
+
+from pathlib import Path
+
+from pointsman.runtime.config import DataDirectory
+from pointsman.runtime.problems import PointsmanError
+from pointsman.storage.journal import Journal, JournalError, JournalFormatError
+from pointsman.storage.lmdb_journal import LmdbJournal
+
+
+def open_journal(path: Path, *, read_only: bool = False) -> Journal:
+    """Open the journal, telling people in their words why it cannot be."""
+    try:
+        return LmdbJournal.open(path, read_only=read_only)
+    except JournalFormatError as error:
+        raise PointsmanError("data_directory_newer", str(error)) from error
+    except (JournalError, OSError) as error:
+        raise PointsmanError("data_directory_unusable", str(error)) from error
+
+
+def open_journal_read_only(data: DataDirectory) -> Journal | None:
+    """Open the journal to read it beside, or without, a server; ``None`` before the first run."""
+    return open_journal(data.journal, read_only=True) if data.journal.exists() else None
