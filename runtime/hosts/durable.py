@@ -5,6 +5,7 @@ Standard library only: the runner, whose start must be quick, uses it too.
 
 import hashlib
 import os
+import threading
 from pathlib import Path
 from string import ascii_letters, digits
 from typing import Final
@@ -30,7 +31,8 @@ def file_name(key: str) -> str:
 
 
 def _write_aside(path: Path, text: str) -> Path:
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    # Two threads, or two processes, may be writing the same name at once.
+    aside = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_native_id()}")
     try:
         with open(aside, "w", encoding="utf-8", errors="replace") as file:
             file.write(text)
