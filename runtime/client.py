@@ -62,6 +62,7 @@ class Client:
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self._url = url
+        self._timeout_s = timeout_s
         self._pause = threading.Event()
         self._http = httpx.Client(
             base_url=url,
@@ -244,13 +245,12 @@ class Client:
         return found
 
     def _post(self, path: str, body: Model, answer: type[T], wait_s: float = 0.0) -> T:
-        timeout = httpx.Timeout(self._http.timeout, read=(self._http.timeout.read or 30) + wait_s)
         response = self._send(
             "POST",
             path,
             content=body.model_dump_json().encode(),
             headers={"Content-Type": "application/json"},
-            timeout=timeout,
+            timeout=httpx.Timeout(self._timeout_s, read=self._timeout_s + wait_s),
         )
         return answer.model_validate_json(response.content)
 

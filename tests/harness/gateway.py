@@ -1,0 +1,183 @@
+"""A whole server in a thread: real HTTP on a loopback port, real actors, and a fake host.
+
+A test steers the host, speaks to the server as its clients do, and waits on what the server
+itself tells; ``restart`` begins anew on the same journal, as a new process would.
+"""
+
+import asyncio
+import itertools
+import socket
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import uvicorn
+from mcp.client.client import Client as McpClient
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult
+
+from pointsman.actors.messages import Answer, Message
+from pointsman.graph import ids
+from pointsman.runtime.client import Client
+from pointsman.runtime.gateway.app import create_app
+from pointsman.runtime.gateway.operations import Operations
+from pointsman.runtime.queries import RunView
+from pointsman.runtime.trace import TraceEntry
+from tests.harness.fake_host import FakeHost
+from tests.harness.in_process import InProcessSupervisor
+from tests.harness.journals import OpenJournal
+
+OPERATOR_TOKEN = "operator-token-of-the-test"
+_PATIENCE_S = 20.0
+
+
+class Tapped:
+    """A supervisor whose answers a test may hold up or lose, as a network may."""
+
+    def __init__(self, inner: InProcessSupervisor) -> None:
+        self.inner = inner
+        self.after_tell: Callable[[Message, Answer], None] = lambda message, answer: None
+
+    async def tell(self, message: Message) -> Answer:
+        answer = await self.inner.tell(message)
+        self.after_tell(message, answer)
+        return answer
+
+    async def status(self) -> dict[str, int]:
+        return await self.inner.status()
+
+
+class GatewayServer:
+    """Use it as a context manager. ``journal`` may be read only while no server runs."""
+
+    def __init__(self, open_journal: OpenJournal, host: FakeHost, home: Path) -> None:
+        self._open_journal = open_journal
+        self.host = host
+        self._home = home
+        self._numbers = itertools.count(1)
+        self.output_logs: list[tuple[str, Path]] = []
+
+    def __enter__(self) -> "GatewayServer":
+        self._start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stop()
+
+    def restart(self) -> None:
+        """Stop everything and begin again on the same journal and host."""
+        self._stop()
+        self._start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def _start(self) -> None:
+        ready: Future[asyncio.AbstractEventLoop] = Future()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(ready)))
+        self._thread.start()
+        self._loop = ready.result(_PATIENCE_S)
+        self.client = Client(self.url, OPERATOR_TOKEN)
+        assert self.client.ready()
+
+    def _stop(self) -> None:
+        self.client.close()
+        self._uvicorn.should_exit = True
+        self._thread.join(_PATIENCE_S)
+        assert not self._thread.is_alive(), "the server did not stop"
+
+    async def _serve(self, ready: "Future[asyncio.AbstractEventLoop]") -> None:
+        journal = self._open_journal()
+        supervisor = InProcessSupervisor(journal, self.host)
+        self.tapped = Tapped(supervisor)
+        loop = asyncio.get_running_loop()
+
+        def wake(subject: str) -> None:
+            loop.call_soon_threadsafe(supervisor.wake_soon, subject)
+
+        self.host.wake = wake
+        operations = Operations(journal, self.tapped, self.host, self._mint_run_id, home=self._home)
+        app = create_app(
+            operations,
+            journal,
+            OPERATOR_TOKEN,
+            lambda run_id: self.output_logs,
+            stopping=lambda: self._uvicorn.should_exit,
+        )
+        self._uvicorn = _Announcing(app, lambda: ready.set_result(loop))
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            self._port = listener.getsockname()[1]
+            await supervisor.start()
+            try:
+                await self._uvicorn.serve([listener])
+            finally:
+                await supervisor.stop()
+                self.host.wake = lambda subject: None
+                journal.close()
+
+    def _mint_run_id(self) -> str:
+        return ids.run_id(0, f"{next(self._numbers):026d}")
+
+    # --- what tests say to it ---
+
+    def start(self, definition: str, command_id: str = "start-1", **inputs: Any) -> str:
+        """Start a run of a definition's text and return its id."""
+        return self.client.start(
+            definition=definition,
+            source="test.yaml",
+            repository="/repo",
+            inputs=inputs,
+            started_by="ann",
+            command_id=command_id,
+        ).run_id
+
+    def until(self, run_id: str, kind: str, count: int = 1) -> TraceEntry:
+        """Follow a run until the ``count``-th event of a kind, and return it."""
+        seen = 0
+        for event in self.client.follow(run_id):
+            if event.event == "entry" and event.entry.kind == kind:
+                seen += 1
+                if seen == count:
+                    return event.entry
+        raise AssertionError(f"the run ended without {kind}")
+
+    def view(self, run_id: str) -> RunView:
+        return self.client.run(run_id)
+
+    def call_tool(self, token: str, name: str, arguments: dict[str, Any]) -> CallToolResult:
+        """Call a tool as an agent does, with the real MCP client."""
+        return asyncio.run(_call_tool(self.url, token, name, arguments))
+
+    def report(self, token: str, envelope: dict[str, Any]) -> dict[str, Any]:
+        """Report as an agent does; return the structured answer."""
+        result = self.call_tool(token, "workflow_report", envelope)
+        told: dict[str, Any] = result.structured_content
+        assert result.is_error is not told["ok"]
+        return told
+
+
+class _Announcing(uvicorn.Server):
+    """Tells when it takes connections."""
+
+    def __init__(self, app: Any, announce: Callable[[], None]) -> None:
+        super().__init__(
+            uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=2)
+        )
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._announce()
+
+
+async def _call_tool(url: str, token: str, name: str, arguments: dict[str, Any]) -> CallToolResult:
+    headers = {"Authorization": f"Bearer {token}"}
+    async with (
+        httpx2.AsyncClient(headers=headers) as http,
+        McpClient(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
+    ):
+        return await client.call_tool(name, arguments)

@@ -1,0 +1,58 @@
+"""A server over either journal, with a fake host and one workflow of an agent and a gate."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.harness.fake_host import FakeHost
+from tests.harness.gateway import GatewayServer
+from tests.harness.journals import OpenJournal, lmdb_opener, memory_opener
+
+DEFINITION = """
+pointsman: 1
+id: change
+name: Change
+inputs: {task: {type: string, required: true}}
+entry: implement
+nodes:
+  implement:
+    kind: agent
+    agent: {provider: scripted}
+    instructions: Do it.
+    report:
+      fields:
+        safe: {type: boolean, required: true}
+        risk: {type: enum, values: [low, high]}
+        count: {type: number}
+    next: verdict
+  verdict:
+    kind: decision
+    rules:
+      - {name: too risky, when: {field: report.implement.risk, eq: high}, to: rework}
+    otherwise: approve
+  rework: {kind: end, result: failed}
+  approve:
+    kind: gate
+    title: Approve the change
+    decisions: {approve: done, request_changes: {to: implement, repeat: {max: 1, at_limit: done}}}
+  done: {kind: end}
+"""
+
+
+@pytest.fixture
+def opener(request: pytest.FixtureRequest, tmp_path: Path) -> OpenJournal:
+    """The journal: in memory, or what a test asks for (``both_journals``)."""
+    kind = getattr(request, "param", "memory")
+    return memory_opener(tmp_path) if kind == "memory" else lmdb_opener(tmp_path)
+
+
+@pytest.fixture
+def server(opener: OpenJournal, tmp_path: Path) -> Iterator[GatewayServer]:
+    with GatewayServer(opener, FakeHost(), tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+def definition() -> str:
+    return DEFINITION
