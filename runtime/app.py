@@ -11,7 +11,7 @@ import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,17 +23,14 @@ from filelock import FileLock, Timeout
 from ulid import ULID
 
 from pointsman.actors import ray_handles
-from pointsman.actors.host import Host
 from pointsman.graph import ids
-from pointsman.runtime import discovery, logs
+from pointsman.runtime import discovery, in_actors, logs
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.gateway.app import create_app
 from pointsman.runtime.gateway.operations import Operations
-from pointsman.runtime.hosts.assembly import local_host, output_logs
+from pointsman.runtime.hosts.assembly import output_logs
 from pointsman.runtime.journals import open_journal, open_journal_read_only
 from pointsman.runtime.problems import PointsmanError
-from pointsman.storage.journal import Journal
-from pointsman.storage.lmdb_journal import LmdbJournal
 
 __all__ = ["Runtime", "open_journal_read_only", "start_runtime"]
 
@@ -85,10 +82,10 @@ def start_runtime(data: DataDirectory, port: int | None = None) -> Runtime:
         url = f"http://{_LOOPBACK}:{listener.getsockname()[1]}"
         token = discovery.operator_token(data)
         undo.enter_context(_ray(data))
-        host = ray_handles.spawn_host(partial(_host, data), _SHARD)
+        host = ray_handles.spawn_host(partial(in_actors.host, data), _SHARD)
         settings = ray_handles.ActorSettings(
             shard=_SHARD,
-            open_journal=partial(_actor_journal, data),
+            open_journal=partial(in_actors.journal, data),
             reporting_url=f"{url}/mcp",
         )
         supervisor = ray_handles.spawn_supervisor(settings)
@@ -100,16 +97,6 @@ def start_runtime(data: DataDirectory, port: int | None = None) -> Runtime:
         discovery.publish(data, url)
         return Runtime(url=url, token=token, _undo=undo.pop_all())
     raise AssertionError("the exit stack lets every error through")
-
-
-def _actor_journal(data: DataDirectory) -> Journal:
-    logs.configure(data.log)
-    return LmdbJournal.open(data.journal)
-
-
-def _host(data: DataDirectory, wake: Callable[[str], None]) -> Host:
-    logs.configure(data.log)
-    return local_host(data, wake)
 
 
 def _mint_run_id() -> str:

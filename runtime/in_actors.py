@@ -1,0 +1,29 @@
+"""What an actor's process makes for itself: its journal, and the host of this machine.
+
+Apart from ``app``: an actor loads the module of what it is given, and what the gateway needs
+would cost each of its processes seconds.
+"""
+
+from collections.abc import Callable
+
+from pointsman.actors.host import Host
+from pointsman.runtime import logs
+from pointsman.runtime.config import DataDirectory
+from pointsman.storage.journal import Journal
+
+
+def journal(data: DataDirectory) -> Journal:
+    """Open the journal in an actor's process."""
+    from pointsman.storage.lmdb_journal import LmdbJournal
+
+    logs.configure(data.log)
+    return LmdbJournal.open(data.journal)
+
+
+def host(data: DataDirectory, wake: Callable[[str], None]) -> Host:
+    """Assemble the local host in its actor's process."""
+    # Run actors and supervisors load this module too, and need no host.
+    from pointsman.runtime.hosts.assembly import local_host
+
+    logs.configure(data.log)
+    return local_host(data, wake)
