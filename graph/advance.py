@@ -22,6 +22,7 @@ from pointsman.graph.events import (
     GateRequested,
     NodeCompleted,
     NodeUnresolved,
+    ResumeRequested,
     RunCanceled,
     RunCompleted,
     RunFailed,
@@ -110,7 +111,20 @@ def _agent(run: Run, visit: Visit, node: AgentNode) -> tuple[Event, ...]:
         unknown = attempt.refusal_unknown
         reason = UnresolvedReason.LAUNCH_UNKNOWN if unknown else UnresolvedReason.LAUNCH_REFUSED
         return _unresolved(visit, reason, attempt.outcome_reason or "")
-    return _settled_attempt(visit, attempt) if attempt.status is AttemptStatus.SETTLED else ()
+    if attempt.status is not AttemptStatus.SETTLED:
+        return ()
+    return _resumed_by_policy(node, attempt) or _settled_attempt(visit, attempt)
+
+
+def _resumed_by_policy(node: AgentNode, attempt: Attempt) -> tuple[Event, ...]:
+    """Let a lost session go on, if the author allowed it; never one that somebody stopped."""
+    interrupted = attempt.outcome is SettlementOutcome.INTERRUPTED
+    if node.resume is None or not (interrupted and attempt.lost and attempt.resumable):
+        return ()
+    if attempt.resumes_by_policy >= node.resume.max:
+        return ()
+    number = attempt.resumes + 1
+    return (ResumeRequested(attempt_id=attempt.attempt_id, number=number, requested_by=None),)
 
 
 def _settled_attempt(visit: Visit, attempt: Attempt) -> tuple[Event, ...]:

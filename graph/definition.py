@@ -137,6 +137,15 @@ class AgentChoice(Model):
     options: dict[str, JsonScalar] = Field(default_factory=dict)
 
 
+class AgentResume(Model):
+    """How often a session whose process was lost goes on by itself, where it provably can.
+
+    A lost process is one that nobody stopped: the machine or the process was killed.
+    """
+
+    max: int = Field(ge=1, le=limits.AGENT_RESUMES_MAX)
+
+
 class AgentNode(Model):
     """A visit of this node is one agent's work, ended by settlement and a typed report."""
 
@@ -147,6 +156,7 @@ class AgentNode(Model):
     inputs: dict[FieldName, Binding] = Field(default_factory=dict)
     report: ReportContract = ReportContract()
     timeout: Seconds = limits.EXECUTION_TIMEOUT_DEFAULT_S
+    resume: AgentResume | None = None
     next: Route
     unresolved: Route | None = None
 

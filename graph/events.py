@@ -272,12 +272,12 @@ class AttemptRefused(Model):
 
 
 class ResumeRequested(Model):
-    """A person wants the same native session to go on."""
+    """A person, or the node's own policy, wants the same native session to go on."""
 
     kind: Literal["resume_requested"] = "resume_requested"
     attempt_id: str
     number: int
-    requested_by: str
+    requested_by: str | None
 
 
 class ResumeRefused(Model):

@@ -13,7 +13,7 @@ from pointsman.graph.run import (
     ReminderStatus,
     Visit,
 )
-from pointsman.graph.settlement import SettlementOutcome
+from pointsman.graph.settlement import SettlementOutcome, was_lost
 
 AttemptEvent = (
     ev.AttemptStarted
@@ -79,6 +79,7 @@ def _attempt_fields(attempt: Attempt, event: AttemptEvent, at_ms: int) -> dict[s
                 "outcome_reason": event.reason,
                 "requests": (),
                 "resumable": event.work is not None and event.work.resumable,
+                "lost": event.work is not None and was_lost(event.work),
             }
         case ev.AttemptRefused():
             return {
@@ -91,6 +92,7 @@ def _attempt_fields(attempt: Attempt, event: AttemptEvent, at_ms: int) -> dict[s
                 "status": AttemptStatus.LAUNCHED,
                 "resume_owed": True,
                 "resumes": event.number,
+                "resumes_by_policy": attempt.resumes_by_policy + (event.requested_by is None),
                 "interrupted": False,
                 "outcome": None,
                 "outcome_reason": None,

@@ -4,6 +4,8 @@ The outbox is this set as of the last commit; recovery computes it again. Intent
 for the same purpose, so that issuing one twice is harmless at the host.
 """
 
+from typing import Final
+
 from pointsman.graph import ids
 from pointsman.graph.definition import AgentNode, CheckNode
 from pointsman.graph.intents import (
@@ -29,6 +31,9 @@ from pointsman.graph.run import (
     Visit,
     WorkspaceStatus,
 )
+
+_OPEN_ATTEMPT: Final = frozenset({AttemptStatus.SCHEDULED, AttemptStatus.LAUNCHED})
+_OPEN_CHECK: Final = frozenset({CheckTryStatus.SCHEDULED, CheckTryStatus.LAUNCHED})
 
 
 def owed_intents(run: Run) -> tuple[Intent, ...]:
@@ -57,6 +62,25 @@ def unfinished(run: Run) -> tuple[str, ...]:
         return ()
     found = [a.attempt_id for a in visit.attempts[-1:] if _attempt_may_run(a)]
     found += [c.check_id for c in visit.checks[-1:] if _check_may_run(c)]
+    return tuple(found)
+
+
+def open_work(run: Run) -> tuple[str, ...]:
+    """Return the attempts and checks whose state at the host the run still has to learn.
+
+    Work that was interrupted but not yet seen quiet is open: only a look at it settles it.
+    """
+    visit = run.visit
+    if visit is None or run.ended:
+        return ()
+    if run.cancellation is not None:
+        return unfinished(run)
+    attempt, check = visit.attempt, visit.check
+    found = []
+    if attempt is not None and attempt.status in _OPEN_ATTEMPT:
+        found.append(attempt.attempt_id)
+    if check is not None and check.status in _OPEN_CHECK:
+        found.append(check.check_id)
     return tuple(found)
 
 
@@ -100,8 +124,7 @@ def _attempt_may_run(attempt: Attempt) -> bool:
 
 
 def _check_may_run(check: CheckTry) -> bool:
-    open_ = check.status in (CheckTryStatus.SCHEDULED, CheckTryStatus.LAUNCHED)
-    return open_ and not check.interrupted
+    return check.status in _OPEN_CHECK and not check.interrupted
 
 
 def _endings(run: Run, visit: Visit, reason: str) -> tuple[Intent, ...]:

@@ -1,7 +1,7 @@
 """Compute a run's projection: summary, outbox, deadlines and attention, from its state alone."""
 
 from pointsman.graph import ids
-from pointsman.graph.owed import owed_intents, unfinished
+from pointsman.graph.owed import open_work, owed_intents
 from pointsman.graph.projection import (
     AttentionItem,
     AttentionKind,
@@ -51,7 +51,7 @@ def _summary(run: Run) -> RunSummary:
         started_at_ms=run.started_at_ms,
         updated_at_ms=run.updated_at_ms,
         version=run.version,
-        open_work=() if run.ended else unfinished(run),
+        open_work=open_work(run),
     )
 
 

@@ -103,7 +103,9 @@ class Attempt(Model):
     outcome_reason: str | None = None
     refusal_unknown: bool = False
     resumable: bool = False
+    lost: bool = False
     resumes: int = 0
+    resumes_by_policy: int = 0
     resume_owed: bool = False
 
 

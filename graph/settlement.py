@@ -6,6 +6,7 @@ is settlement by itself.
 """
 
 from enum import StrEnum
+from typing import Final
 
 from pointsman.graph.model import Model
 from pointsman.graph.work import (
@@ -14,6 +15,8 @@ from pointsman.graph.work import (
     WorkAggregate,
     WorkPhase,
 )
+
+PROCESS_LOST: Final = "process_lost"
 
 
 class SettlementOutcome(StrEnum):
@@ -49,6 +52,11 @@ def settlement(work: WorkAggregate, expected_keys: tuple[str, ...] = ()) -> Sett
     if owed:
         return Unsettled(waiting_for=tuple(owed))
     return _ending(work)
+
+
+def was_lost(work: WorkAggregate) -> bool:
+    """Whether the work's process was lost without anybody having stopped it."""
+    return work.stop is None and work.failure is not None and work.failure.code == PROCESS_LOST
 
 
 def _owed(work: WorkAggregate, expected_keys: tuple[str, ...]) -> list[str]:

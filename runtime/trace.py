@@ -214,7 +214,8 @@ def _of_people(event: ev.Event) -> str | None:
         case ev.NativeRequestClosed(attempt_id=attempt):
             return f"attempt {_short(attempt)} no longer asks"
         case ev.ResumeRequested(requested_by=who, attempt_id=attempt):
-            return f"{who} lets attempt {_short(attempt)} go on"
+            allowing = who or "the step's resume policy"
+            return f"{allowing} lets attempt {_short(attempt)} go on"
         case ev.RetryRequested(requested_by=who, node=node):
             return f"{who} has {node} tried again"
         case ev.GateRequested(title=title):

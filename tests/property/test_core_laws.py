@@ -187,7 +187,7 @@ def assert_something_wakes_it(process: Process) -> None:
         assert allowed_actions(run)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS, visits_max=st.integers(min_value=1, max_value=9), exit_=st.booleans())
 def test_whatever_happens_the_laws_hold_and_something_wakes_the_run(
     steps: list[tuple[str, int]], visits_max: int, exit_: bool

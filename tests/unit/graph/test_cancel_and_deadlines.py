@@ -104,6 +104,8 @@ def test_the_execution_timeout_ends_the_work_and_is_unresolved() -> None:
     assert process.owed() == ["interrupt_execution"]
     assert deadlines(process.state) == ()
     process.take("interrupt_execution", left=0)
+    shown = project(process.state).summary.open_work
+    assert shown == (process.attempt.attempt_id,), "it must be looked at until it is seen quiet"
     process.observe()
     assert process.visit.unresolved is not None
     assert process.visit.unresolved.reason == "timed_out"

@@ -6,8 +6,15 @@ from pointsman.graph import commands as cmd
 from pointsman.graph.allowed import allowed_actions
 from pointsman.graph.project import project
 from pointsman.graph.run import RunState
-from pointsman.graph.work import NativeRequest, RequestKind, Stop, WorkPhase
-from tests.harness.core import Process, code_of, workflow
+from pointsman.graph.work import (
+    HostRunStatus,
+    NativeRequest,
+    RequestKind,
+    Stop,
+    WorkFailure,
+    WorkPhase,
+)
+from tests.harness.core import Process, code_of, turn, workflow
 
 QUESTION = NativeRequest(
     request_id="q1", kind=RequestKind.APPROVAL, question="May I?", answerable="live"
@@ -186,3 +193,38 @@ def test_an_unresolved_route_is_taken_at_once_and_reports_no_result() -> None:
     process.observe(stop=Stop(by="user"))
     assert process.visit.node == "look"
     assert "implement" not in process.state.results
+
+
+def lost_with_policy(maximum: int) -> Process:
+    nodes = workflow().model_dump(mode="json", exclude_none=True)["nodes"]
+    nodes["implement"]["resume"] = {"max": maximum}
+    return Process(workflow(nodes=nodes)).launch()
+
+
+LOST = {
+    "runs": (turn(1, status=HostRunStatus.INTERRUPTED),),
+    "failure": WorkFailure(code="process_lost", message="the process is gone"),
+}
+
+
+def test_a_lost_session_goes_on_by_itself_only_as_often_as_the_author_allows() -> None:
+    process = lost_with_policy(1)
+    visits = process.state.visits_used
+    process.observe(**LOST, resumable=True)
+    assert process.owed() == ["resume_execution"]
+    process.take("resume_execution", continuity="native")
+    first, resumed = process.aggregate().runs
+    lost_again = resumed.model_copy(update={"status": HostRunStatus.INTERRUPTED})
+    process.observe(runs=(first, lost_again), failure=LOST["failure"], resumable=True)
+    assert process.state.state is RunState.UNRESOLVED
+    assert actions(process) == ["resume", "retry", "cancel"]
+    assert process.state.visits_used == visits
+
+
+def test_a_lost_session_that_cannot_be_proven_or_was_stopped_does_not_go_on_by_itself() -> None:
+    process = lost_with_policy(3)
+    process.observe(**LOST, resumable=False)
+    assert process.state.state is RunState.UNRESOLVED
+    process = lost_with_policy(3)
+    process.observe(stop=Stop(by="user"), resumable=True)
+    assert process.state.state is RunState.UNRESOLVED

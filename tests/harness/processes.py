@@ -1,0 +1,79 @@
+"""Finding and killing the processes of one data directory, as a power cut would.
+
+A process belongs to a data directory if its environment or command line names it. Reading
+``/proc`` finds the server, Ray and its workers; agents and checks run under their own runner
+with a clean environment, and are found by their command line or working folder.
+"""
+
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+
+def _read(pid: int, what: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/{what}").read_bytes().replace(b"\0", b"\n").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _parent(pid: int) -> int:
+    fields = _read(pid, "stat").rpartition(")")[2].split()
+    return int(fields[1]) if len(fields) > 1 else 0
+
+
+def _pids() -> Iterator[int]:
+    mine = os.getpid()
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and int(entry) != mine:
+            yield int(entry)
+
+
+def _cwd(pid: int) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/cwd")
+    except OSError:
+        return ""
+
+
+def engine_of(data: Path) -> set[int]:
+    """Return the server of a data directory, its Ray and all Ray workers."""
+    named = f"POINTSMAN_DATA={data}\n"
+    return {pid for pid in _pids() if named in _read(pid, "environ") + "\n" and not _runs(pid, data)}
+
+
+def agents_of(data: Path) -> set[int]:
+    """Return the runners of a data directory with the agents and checks below them."""
+    found = {pid for pid in _pids() if _runs(pid, data)}
+    while more := {pid for pid in _pids() if _parent(pid) in found} - found:
+        found |= more
+    return found
+
+
+def _runs(pid: int, data: Path) -> bool:
+    works_in = (str(data / "host"), str(data / "workspaces"))
+    line = _read(pid, "cmdline")
+    return any(place in line for place in works_in) or _cwd(pid).startswith(works_in)
+
+
+def everything_of(data: Path) -> set[int]:
+    """Return every process that belongs to a data directory."""
+    return engine_of(data) | agents_of(data)
+
+
+def kill_all(find: Callable[[Path], set[int]], data: Path) -> int:
+    """SIGKILL what ``find`` finds until it finds nothing; return how many were killed."""
+    killed = 0
+    while found := {pid for pid in find(data) if _alive(pid)}:
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                killed += 1
+    return killed
+
+
+def _alive(pid: int) -> bool:
+    stat = _read(pid, "stat").rpartition(")")[2].split()
+    return bool(stat) and stat[0] not in ("Z", "X")
