@@ -199,21 +199,25 @@ class LocalBench:
         order = self.launch_order(self.script(script), attempt)
         return self.call(self.host.launch(order, access))
 
-    def send(self, key: str = "remind", access: ReportingAccess = NOWHERE) -> Receipt:
-        order = SendReminder(
+    def send_order(self, key: str = "remind") -> SendReminder:
+        return SendReminder(
             intent_id=f"wf:{ATTEMPT}:{key}", run_id=RUN, attempt_id=ATTEMPT, text="Please report."
         )
-        return self.call(self.host.send(order, access))
+
+    def send(self, key: str = "remind", access: ReportingAccess = NOWHERE) -> Receipt:
+        return self.call(self.host.send(self.send_order(key), access))
 
     def resume(self, key: str = "resume", access: ReportingAccess = NOWHERE) -> Receipt:
         order = ResumeExecution(intent_id=f"wf:{ATTEMPT}:{key}", run_id=RUN, attempt_id=ATTEMPT)
         return self.call(self.host.resume(order, access))
 
-    def interrupt(self, key: str = "interrupt") -> Receipt:
-        order = InterruptExecution(
+    def interrupt_order(self, key: str = "interrupt") -> InterruptExecution:
+        return InterruptExecution(
             intent_id=f"wf:{ATTEMPT}:{key}", run_id=RUN, attempt_id=ATTEMPT, reason="canceled"
         )
-        return self.call(self.host.interrupt(order))
+
+    def interrupt(self, key: str = "interrupt") -> Receipt:
+        return self.call(self.host.interrupt(self.interrupt_order(key)))
 
     def answer(self, request_id: str, allow: bool = True, key: str = "answer") -> Receipt:
         order = AnswerRequest(
