@@ -135,11 +135,11 @@ class Worktrees:
             raise WorkspaceRefusedError(
                 "workspace_foreign", f"the branch {branch} exists and was not made for this run"
             )
-        what = ["-b", branch, workspace.path, workspace.base_commit]
+        what = ["--no-track", "-b", branch, workspace.path, workspace.base_commit]
         if tip is not None:
             # Left by our own half-made worktree; commits on it, if any, stay on it.
             what = [workspace.path, branch]
-        arguments = ("worktree", "add", "--quiet", "--no-track", *what)
+        arguments = ("worktree", "add", "--quiet", *what)
         git(repository, *arguments, timeout_s=CHECKOUT_TIMEOUT_S)
 
     @staticmethod
