@@ -1,0 +1,90 @@
+"""Goal: a SIGKILL of everything, at any moment, followed by a start, changes no history.
+
+Method: the demonstration runs once undisturbed. Then it is begun again and again in fresh data
+directories, killed at a random moment and started once more; visits, routes and reports must be
+those of the undisturbed run. ``POINTSMAN_KILLS`` says how often (a power of patience: each takes
+about ten seconds); the moments come from ``POINTSMAN_SEED`` and are printed with a failure.
+"""
+
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.harness.demonstration import Demonstration
+from tests.harness.processes import agents_of, engine_of, everything_of, kill_all
+
+KILLS = int(os.environ.get("POINTSMAN_KILLS", "3"))
+SEED = int(os.environ.get("POINTSMAN_SEED", "2026"))
+KINDS = ("visit", "route", "report", "end")
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+
+def essence(signature: Any) -> list[Any]:
+    """Keep what no crash may change; how often a check was started is none of it."""
+    return [entry for entry in signature if entry[0] in KINDS]
+
+
+class Undisturbed:
+    """The demonstration left alone: how long it takes and what it does."""
+
+    def __init__(self, data: Path) -> None:
+        began = time.monotonic()
+        demonstration = Demonstration(data)
+        demonstration.finish(demonstration.begin())
+        self.seconds = time.monotonic() - began
+        self.signature = essence(demonstration.signature())
+        self.launches = len(demonstration.launches())
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+    return Undisturbed(tmp_path_factory.mktemp("undisturbed"))
+
+
+@pytest.fixture
+def demonstration(tmp_path: Path) -> Iterator[Demonstration]:
+    yield Demonstration(tmp_path / "data")
+    kill_all(everything_of, tmp_path / "data")
+
+
+def moments(kind: str) -> list[float]:
+    chosen = random.Random(f"{SEED} {kind}")
+    return [chosen.random() for _ in range(KILLS)]
+
+
+def disturb(
+    demonstration: Demonstration, find: Callable[[Path], set[int]], after_s: float
+) -> None:
+    """Begin the demonstration and kill what ``find`` finds after a while, unless it ended."""
+    going = demonstration.begin()
+    watch = threading.Timer(after_s, kill_all, (find, demonstration.data))
+    watch.start()
+    going.communicate()
+    watch.join()
+
+
+@pytest.mark.parametrize("moment", moments("engine"))
+def test_killing_the_engine_launches_nothing_twice_and_changes_no_history(
+    demonstration: Demonstration, undisturbed: Undisturbed, moment: float
+) -> None:
+    disturb(demonstration, engine_of, moment * undisturbed.seconds)
+    demonstration.finish(demonstration.begin())
+    assert essence(demonstration.signature()) == undisturbed.signature, f"seed {SEED}, {moment}"
+    assert len(demonstration.launches()) == undisturbed.launches, "every order was begun once"
+
+
+@pytest.mark.parametrize("moment", moments("everything"))
+def test_killing_the_engine_and_all_agents_changes_no_history(
+    demonstration: Demonstration, undisturbed: Undisturbed, moment: float
+) -> None:
+    disturb(demonstration, everything_of, moment * undisturbed.seconds)
+    assert agents_of(demonstration.data) == set()
+    demonstration.finish(demonstration.begin())
+    assert essence(demonstration.signature()) == undisturbed.signature, f"seed {SEED}, {moment}"
