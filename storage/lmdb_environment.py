@@ -101,6 +101,10 @@ class Environment:
         self._env = env
         self._lock = RLock()
         self._closed = False
+        flags = env.flags()
+        assert flags["sync"], flags
+        assert flags["metasync"], flags
+        assert not flags["writemap"], flags
         self._page_bytes = env.stat()["psize"]
         self._tables = _open_tables(folder, env, read_only)
         self._room = None if read_only else Room(folder / _DATA_FILE, ROOM_STEP_BYTES)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pointsman.storage.filesystem import Room, file_system_type, refuse_network
+from pointsman.storage.filesystem import Room, file_system_type, make_allocated, refuse_network
 
 MOUNTS = r"""/dev/sda1 / ext4 rw 0 0
 server:/home /home nfs4 rw,hard 0 0
@@ -48,3 +48,14 @@ def test_the_file_grows_in_steps_and_only_when_it_is_nearly_used_up(tmp_path: Pa
     room.close()
     assert lengths == [16_384, 16_384, 16_384, 24_576, 24_576, 114_688]
     assert path.read_bytes().rstrip(b"\0") == b"x" * 100
+
+
+def test_a_file_is_made_with_all_its_blocks_and_an_earlier_one_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    make_allocated(path, 70_000)
+    assert path.read_bytes() == b"\0" * 70_000
+    assert path.stat().st_blocks * 512 >= 70_000
+    path.write_bytes(b"in use")
+    make_allocated(path, 70_000)
+    assert path.read_bytes() == b"in use"
+    assert [each.name for each in tmp_path.iterdir()] == ["lock"]
