@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from pointsman.graph import edges, ids
 from pointsman.graph import events as ev
-from pointsman.graph import ids
 from pointsman.graph.model import Model
 from pointsman.graph.predicate import ConsideredTerm
 from pointsman.graph.work import CheckExited
@@ -39,7 +39,7 @@ def trace_entry(recorded: ev.RecordedEvent) -> TraceEntry:
         sequence=recorded.sequence,
         at=moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         kind=event.kind,
-        text=_text(event),
+        text=text_of(event),
         evidence=_evidence(event),
         data=_data(event),
     )
@@ -54,6 +54,12 @@ def _data(event: ev.Event) -> dict[str, Any]:
             "id": workflow.id,
             "name": workflow.name,
             "revision": workflow.revision,
+        }
+        # By the route, as its ``RouteTaken`` names it: how often it may be taken.
+        shown["repeats"] = {
+            "/".join(map(str, each.where[1:])): each.target.repeat.max
+            for each in edges.routes(workflow)
+            if each.target.repeat is not None
         }
         return shown
     return event.model_dump(mode="json", exclude={"kind", "token_digest"})
@@ -76,7 +82,8 @@ def _short(derived: str) -> str:
     return derived.removeprefix(f"{ids.run_of(derived)}.")
 
 
-def _text(event: ev.Event) -> str:
+def text_of(event: ev.Event) -> str:
+    """Return the line that tells a person what happened."""
     return (
         _of_lifecycle(event)
         or _of_node(event)

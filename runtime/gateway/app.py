@@ -52,7 +52,6 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
-        max_body_size=BODY_BYTES_MAX,
     )
     app.include_router(routes.health(operations))
     app.include_router(routes.reads(journal))
@@ -62,7 +61,7 @@ def create_app(
     app.add_exception_handler(PointsmanError, _told)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _by_status)
-    app.add_middleware(Guard, operator_token=operator_token)
+    app.add_middleware(Guard, operator_token=operator_token, body_bytes_max=BODY_BYTES_MAX)
     return app
 
 

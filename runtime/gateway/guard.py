@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import structlog
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -40,10 +41,11 @@ def bearer_token(headers: Headers) -> str | None:
 class Guard:
     """Plain ASGI, so that no route can be reached around it."""
 
-    def __init__(self, app: ASGIApp, operator_token: str) -> None:
+    def __init__(self, app: ASGIApp, operator_token: str, body_bytes_max: int) -> None:
         assert operator_token, "an empty operator token would let everybody in"
         self._app = app
         self._token = operator_token.encode()
+        self._body_bytes_max = body_bytes_max
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -65,7 +67,28 @@ class Guard:
             token = bearer_token(headers)
             if token is None or not secrets.compare_digest(token.encode(), self._token):
                 return PointsmanError("unauthorized", "this needs the operator's bearer token")
+        declared = headers.get("content-length", "0")
+        if declared.isdecimal() and int(declared) > self._body_bytes_max:
+            return PointsmanError("request_too_large", self._too_large())
         return None
+
+    def _too_large(self) -> str:
+        return f"the body has more than {self._body_bytes_max} bytes"
+
+    def _bounded(self, receive: Receive) -> Receive:
+        """Count what a body without a declared length brings."""
+        received = 0
+
+        async def bounded() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self._body_bytes_max:
+                # Of this type, because it is the one that FastAPI lets through while it parses.
+                raise HTTPException(413, self._too_large())
+            return message
+
+        return bounded
 
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
@@ -76,7 +99,7 @@ class Guard:
             await send(message)
 
         try:
-            await self._app(scope, receive, noted)
+            await self._app(scope, self._bounded(receive), noted)
         except Exception:
             incident = secrets.token_hex(6)
             log.exception("request_failed", incident=incident, path=scope["path"])

@@ -75,9 +75,9 @@ class Operations:
             return False
         return True
 
-    def validate(self, text: str, name: str) -> wire.Validation:
+    async def validate(self, text: str, name: str) -> wire.Validation:
         """Check a definition's text; all its problems at once."""
-        loaded = read_definition(text, name)
+        loaded = await asyncio.to_thread(read_definition, text, name)
         workflow = loaded.workflow
         if workflow is None:
             return wire.Validation(name=name, workflow=None, problems=list(loaded.problems))
@@ -95,7 +95,7 @@ class Operations:
         A refusal comes before anything was made: definition, inputs, providers, repository and
         skills are looked at in this order.
         """
-        workflow = _valid_workflow(request)
+        workflow = await asyncio.to_thread(_valid_workflow, request)
         inputs = _valid_inputs(workflow, request.inputs)
         asked = StartRun(
             run_id=self._mint_run_id(),

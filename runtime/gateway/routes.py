@@ -102,7 +102,7 @@ def mutations(operations: Operations) -> APIRouter:
 
     @router.post("/definitions/validate")
     async def validate(body: wire.ValidateRequest) -> wire.Validation:
-        return operations.validate(body.text, body.name)
+        return await operations.validate(body.text, body.name)
 
     @router.post("/runs")
     async def start(body: wire.StartRequest) -> wire.StartReply:

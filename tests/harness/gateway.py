@@ -51,13 +51,17 @@ class Tapped:
 
 
 class GatewayServer:
-    """Use it as a context manager. ``journal`` may be read only while no server runs."""
+    """Use it as a context manager; ``client`` speaks to it as the operator."""
+
+    client: Client
+    tapped: Tapped
 
     def __init__(self, open_journal: OpenJournal, host: FakeHost, home: Path) -> None:
         self._open_journal = open_journal
         self.host = host
         self._home = home
         self._numbers = itertools.count(1)
+        self._port = 0
         self.output_logs: list[tuple[str, Path]] = []
 
     def __enter__(self) -> "GatewayServer":
@@ -67,10 +71,14 @@ class GatewayServer:
     def __exit__(self, *exception: object) -> None:
         self._stop()
 
-    def restart(self) -> None:
-        """Stop everything and begin again on the same journal and host."""
-        self._stop()
+    def restart(self, *, keep_client: bool = False) -> None:
+        """Stop everything and begin again on the same journal, host and port."""
+        kept = self.client
+        self._stop(close_client=not keep_client)
         self._start()
+        if keep_client:
+            self.client.close()
+            self.client = kept
 
     @property
     def url(self) -> str:
@@ -84,8 +92,9 @@ class GatewayServer:
         self.client = Client(self.url, OPERATOR_TOKEN)
         assert self.client.ready()
 
-    def _stop(self) -> None:
-        self.client.close()
+    def _stop(self, *, close_client: bool = True) -> None:
+        if close_client:
+            self.client.close()
         self._uvicorn.should_exit = True
         self._thread.join(_PATIENCE_S)
         assert not self._thread.is_alive(), "the server did not stop"
@@ -109,7 +118,7 @@ class GatewayServer:
             stopping=lambda: self._uvicorn.should_exit,
         )
         self._uvicorn = _Announcing(app, lambda: ready.set_result(loop))
-        with socket.create_server(("127.0.0.1", 0)) as listener:
+        with socket.create_server(("127.0.0.1", self._port)) as listener:
             self._port = listener.getsockname()[1]
             await supervisor.start()
             try:

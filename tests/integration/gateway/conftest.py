@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.fake_host import FakeHost
+from tests.harness.fake_host import FakeHost, Launched
 from tests.harness.gateway import GatewayServer
 from tests.harness.journals import OpenJournal, lmdb_opener, memory_opener
 
@@ -56,3 +56,15 @@ def server(opener: OpenJournal, tmp_path: Path) -> Iterator[GatewayServer]:
 @pytest.fixture
 def definition() -> str:
     return DEFINITION
+
+
+@pytest.fixture
+def run_id(server: GatewayServer, definition: str) -> str:
+    return server.start(definition, task="greet")
+
+
+@pytest.fixture
+def agent(server: GatewayServer, run_id: str) -> Launched:
+    launched = server.host.launched("implement.1.1")
+    server.until(run_id, "attempt_launched")
+    return launched
