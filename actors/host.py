@@ -80,8 +80,9 @@ class Host(Protocol):
         """Make the worktree, copy files, run set-up and checks.
 
         ``host_ref`` has ``path``, ``head_commit`` and ``branch``. A rejection's ``reason`` is
-        one of ``workspace_foreign``, ``commit_missing``, ``copy_missing``, ``setup_failed``,
-        ``setup_timed_out``, ``setup_check_failed``, ``disk_full``, ``git_failed``.
+        one of ``workspace_foreign``, ``commit_missing``, ``copy_missing``, ``copy_refused``,
+        ``setup_failed``, ``setup_timed_out``, ``setup_check_failed``, ``disk_full``,
+        ``git_failed``. Cut short by a crash, all is done again from the first set-up command.
         """
         ...
 
@@ -93,7 +94,11 @@ class Host(Protocol):
         ...
 
     async def launch(self, order: LaunchExecution, access: ReportingAccess) -> Receipt:
-        """Start the agent; ``host_ref`` has ``thread_id`` and ``host_run_id``."""
+        """Start the agent; ``host_ref`` has ``thread_id`` and ``host_run_id``.
+
+        A rejection's ``reason`` is one of ``workspace_missing``, ``provider_unknown``,
+        ``interrupted`` (before it began), ``key_reused``, or the provider's own.
+        """
         ...
 
     async def send(self, order: SendReminder, access: ReportingAccess) -> Receipt:

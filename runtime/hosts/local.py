@@ -191,6 +191,7 @@ class LocalHost:
     async def _in(self, pool: ThreadPoolExecutor, call: Callable[[], AnswerT]) -> AnswerT:
         if self._closing.is_set():
             raise HostUnavailableError("the host is closing")
+        self._watch.check()
         return await asyncio.get_running_loop().run_in_executor(pool, _guarded, call)
 
 

@@ -4,6 +4,7 @@ All methods block and are called in threads, one at a time per workspace or chec
 """
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from filelock import FileLock
@@ -65,10 +66,11 @@ class Places:
                 order.intent_id, order.kind, order.workspace_key, lambda: self._prepare(order)
             )
 
-    def _preparing(self, workspace_key: str) -> FileLock:
+    def _preparing(self, workspace_key: str) -> AbstractContextManager[object]:
         folder = self._root / "locks"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        return FileLock(folder / f"{file_name(workspace_key)}.lock")
+        lock = FileLock(folder / f"{file_name(workspace_key)}.lock")
+        return lock.acquire(cancel_check=self._is_closing)
 
     def _prepare(self, order: PrepareWorkspace) -> Receipt:
         try:

@@ -4,6 +4,7 @@ A process number is used again after a while, so a process is named by its numbe
 time and the boot. Standard library only: the runner uses it too.
 """
 
+import contextlib
 import os
 import select
 import signal
@@ -15,6 +16,7 @@ from typing import Final, NamedTuple
 GRACE_S: Final = 2.0
 MARKER: Final = "POINTSMAN_WORK"
 _KILL_AGAIN_S: Final = 0.05
+_LOOK_EVERY_MS: Final = 20
 
 
 class Identity(NamedTuple):
@@ -115,37 +117,46 @@ def command_name(pid: int) -> str:
 
 def signal_exactly(pid: int, start_ticks: int, number: int) -> bool:
     """Signal this very process; a later owner of its number is never hit."""
-    try:
+    handle: int | None = None
+    # Without a handle it is gone, or a sandbox forbids it: then we look and signal right after.
+    with contextlib.suppress(OSError):
         handle = os.pidfd_open(pid)
-    except OSError:
-        return False
     try:
         # The handle was taken first: if the start time fits now, the handle is that process.
         stat = read_stat(pid)
         if stat is None or stat.start_ticks != start_ticks:
             return False
-        signal.pidfd_send_signal(handle, number)
+        if handle is None:
+            os.kill(pid, number)
+        else:
+            signal.pidfd_send_signal(handle, number)
     except OSError:
         return False
     finally:
-        os.close(handle)
+        if handle is not None:
+            os.close(handle)
     return True
 
 
 def await_end(identity: Identity, timeout_s: float) -> bool:
     """Wait until the process has ended; ``False`` when it still runs after the timeout."""
-    try:
+    poll = select.poll()
+    handle: int | None = None
+    # Without a handle it is gone, or a sandbox forbids it: then looking now and then must do.
+    with contextlib.suppress(OSError):
         handle = os.pidfd_open(identity.pid)
-    except OSError:
-        return not is_alive(identity)
-    try:
-        if not is_alive(identity):
-            return True
-        poll = select.poll()
         poll.register(handle, select.POLLIN)
-        return bool(poll.poll(timeout_s * 1000))
+    look_again_ms = timeout_s * 1000 if handle is not None else _LOOK_EVERY_MS
+    deadline = time.monotonic() + timeout_s
+    try:
+        while is_alive(identity):
+            if time.monotonic() >= deadline:
+                return False
+            poll.poll(look_again_ms)
+        return True
     finally:
-        os.close(handle)
+        if handle is not None:
+            os.close(handle)
 
 
 def end_all(find: Callable[[], list[tuple[int, int]]], patience_s: float) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
+from pointsman.actors.host import HostUnavailableError
 from pointsman.runtime.hosts.supervised import OPEN_STATES, CommandState, SupervisedCommand
 
 _LOOK_EVERY_S: Final = 0.05
@@ -41,6 +42,11 @@ class Watch:
         if self._task is None:
             self._task = asyncio.create_task(self._run(), name="host watch")
 
+    def check(self) -> None:
+        """Raise what ended the watch, if a mistake did: without wakes no call may look well."""
+        if self._task is not None and self._task.done():
+            self._task.result()
+
     async def stop(self) -> None:
         """Stop watching; the work goes on."""
         tasks = [*self._settling.values()] + ([self._task] if self._task is not None else [])
@@ -54,11 +60,16 @@ class Watch:
         look = 0
         while True:
             for subject, command in list(self._open.items()):
-                await self._look(subject, command, look % _PROCESS_LOOK_EVERY == 0)
+                try:
+                    self._look(subject, command, look % _PROCESS_LOOK_EVERY == 0)
+                except OSError:
+                    # Such as too many open files: the next look comes in a moment, and until
+                    # one succeeds this work simply counts as unchanged.
+                    continue
             look += 1
             await asyncio.sleep(_LOOK_EVERY_S)
 
-    async def _look(self, subject: str, command: SupervisedCommand, at_processes: bool) -> None:
+    def _look(self, subject: str, command: SupervisedCommand, at_processes: bool) -> None:
         # The fingerprint is taken before the state: what is added in between is seen next time.
         seen = command.fingerprint()
         changed = seen != self._seen.get(subject)
@@ -78,6 +89,7 @@ class Watch:
 
     async def _settle(self, subject: str, command: SupervisedCommand) -> None:
         try:
-            await self._settle_loss(command)
+            with suppress(HostUnavailableError):  # the next look begins it again
+                await self._settle_loss(command)
         finally:
             del self._settling[subject]

@@ -9,12 +9,13 @@ import asyncio
 import json
 import os
 import time
+from http import HTTPStatus
 from typing import Any, Final
 
 import httpx2
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import CallToolResult, TextContent
+from mcp.types import INVALID_PARAMS, METHOD_NOT_FOUND, CallToolResult, TextContent
 
 from pointsman.runtime.providers.base import REPORT_TOKEN, REPORT_URL
 
@@ -24,6 +25,7 @@ _PATIENCE_S: Final = 60.0
 _ANSWER_S_MAX: Final = 30.0
 _PAUSE_FIRST_S: Final = 0.1
 _PAUSE_S_MAX: Final = 2.0
+_RPC_REFUSALS: Final = frozenset({METHOD_NOT_FOUND, INVALID_PARAMS})
 
 
 def report(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -40,10 +42,11 @@ async def _persistently(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     give_up_at = time.monotonic() + _PATIENCE_S
     pause_s = _PAUSE_FIRST_S
     while True:
+        statuses: list[int] = []
         try:
-            return await _call(tool, arguments)
+            return await _call(tool, arguments, statuses)
         except (httpx2.HTTPError, MCPError, OSError, TimeoutError, ExceptionGroup) as error:
-            if (refusal := _refusal(error)) is not None:
+            if (refusal := _refusal(error, statuses)) is not None:
                 return refusal
             if time.monotonic() + pause_s > give_up_at:
                 raise TimeoutError(f"the workflow could not be reached: {error!r}") from error
@@ -51,10 +54,17 @@ async def _persistently(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         pause_s = min(2 * pause_s, _PAUSE_S_MAX)
 
 
-async def _call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    headers = {"Authorization": f"Bearer {os.environ[REPORT_TOKEN]}"}
-    # A proxy of the environment must not see what stays on this machine.
-    async with httpx2.AsyncClient(headers=headers, timeout=_ANSWER_S_MAX, trust_env=False) as http:
+async def _call(tool: str, arguments: dict[str, Any], statuses: list[int]) -> dict[str, Any]:
+    async def note(response: httpx2.Response) -> None:
+        # The client's errors do not tell with which status the server refused it.
+        statuses.append(response.status_code)
+
+    async with httpx2.AsyncClient(
+        headers={"Authorization": f"Bearer {os.environ[REPORT_TOKEN]}"},
+        timeout=_ANSWER_S_MAX,
+        trust_env=False,  # a proxy of the environment must not see what stays on this machine
+        event_hooks={"response": [note]},
+    ) as http:
         transport = streamable_http_client(os.environ[REPORT_URL], http_client=http)
         async with Client(transport) as client:
             result = await client.call_tool(tool, arguments, read_timeout_seconds=_ANSWER_S_MAX)
@@ -72,13 +82,17 @@ def _reply(result: CallToolResult) -> dict[str, Any]:
     return reply if isinstance(reply, dict) else {"ok": not result.is_error, "text": text}
 
 
-def _refusal(error: BaseException) -> dict[str, Any] | None:
+def _refusal(error: Exception, statuses: list[int]) -> dict[str, Any] | None:
     """Return the answer of a server that is there and refuses us; trying again is no use."""
-    if isinstance(error, BaseExceptionGroup):
-        answers = (_refusal(inner) for inner in error.exceptions)
-        return next((answer for answer in answers if answer is not None), None)
-    if isinstance(error, httpx2.HTTPStatusError):
-        status = error.response.status_code
-        if status in (401, 403):
-            return {"ok": False, "code": "unauthorized", "status": status}
+    if statuses and statuses[-1] in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        return {"ok": False, "code": "unauthorized", "status": statuses[-1]}
+    if (answer := _rpc_error(error)) is not None and answer.code in _RPC_REFUSALS:
+        return {"ok": False, "code": "refused", "text": answer.message}
     return None
+
+
+def _rpc_error(error: BaseException) -> MCPError | None:
+    if isinstance(error, BaseExceptionGroup):
+        found = (_rpc_error(inner) for inner in error.exceptions)
+        return next((inner for inner in found if inner is not None), None)
+    return error if isinstance(error, MCPError) else None

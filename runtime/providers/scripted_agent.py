@@ -45,9 +45,11 @@ class Agent:
         progress = self._place()
         plan = json.loads((self._session / f"plan-{progress['plan']}.json").read_text())
         for number in range(progress["done"], len(plan)):
-            self._keep(progress | {"done": number, "begun": True})
-            self._do(plan[number], progress["plan"], number)
-            self._keep(self._progress() | {"done": number + 1, "begun": False})
+            progress |= {"done": number, "begun": True}
+            self._keep(progress)
+            self._do(plan[number], progress, number)
+            progress |= {"done": number + 1, "begun": False}
+            self._keep(progress)
 
     def _place(self) -> dict[str, Any]:
         """Where to begin: at a new plan, or where the interrupted turn stopped."""
@@ -65,14 +67,14 @@ class Agent:
     def _keep(self, progress: dict[str, Any]) -> None:
         write_durably(self._progress_file, json.dumps(progress))
 
-    def _do(self, step: dict[str, Any], plan: int, number: int) -> None:
+    def _do(self, step: dict[str, Any], progress: dict[str, Any], number: int) -> None:
         name = step["do"]
         if name in _ACTS:
             _ACTS[name](step)
         elif name == "ask_approval":
             self._ask(step, number)
         else:
-            self._report(step, plan, number)
+            self._report(step, progress, number)
 
     def _ask(self, step: dict[str, Any], number: int) -> None:
         request = {
@@ -89,32 +91,34 @@ class Agent:
         if not answer["allow"] and step["on_deny"] == "exit":
             raise GiveUpError("the request was denied")
 
-    def _report(self, step: dict[str, Any], plan: int, number: int) -> None:
+    def _report(self, step: dict[str, Any], progress: dict[str, Any], number: int) -> None:
         from pointsman.runtime.providers import reporting_client
 
         if step["do"] == "read_contract":
             _say(f"contract: {json.dumps(reporting_client.read_contract())}")
             return
-        arguments = self._arguments(step, plan, number)
-        self._keep(self._progress() | {"report": arguments})
+        arguments = self._arguments(step, progress, number)
+        progress["report"] = arguments
+        self._keep(progress)
         reply = reporting_client.report(arguments)
         _say(f"report: {json.dumps(reply)}")
         if step["do"] == "report" and not reply.get("ok"):
             raise GiveUpError("the report was refused")
 
-    def _arguments(self, step: dict[str, Any], plan: int, number: int) -> dict[str, Any]:
+    @staticmethod
+    def _arguments(step: dict[str, Any], progress: dict[str, Any], number: int) -> dict[str, Any]:
         if step["do"] == "report_raw":
             raw: dict[str, Any] = step["arguments"]
             return raw
         if step["do"] == "report_again":
-            again: dict[str, Any] | None = self._progress().get("report")
+            again: dict[str, Any] | None = progress.get("report")
             if again is None:
                 raise GiveUpError("there is no report to repeat")
             return again
         # A key of the place in the script: done again after a crash, it is an exact retry.
         return {
             "protocol_version": step["protocol_version"],
-            "retry_key": step["retry_key"] or f"turn-{plan}-step-{number}",
+            "retry_key": step["retry_key"] or f"turn-{progress['plan']}-step-{number}",
             "outcome": step["outcome"],
             "summary": step["summary"],
             "data": step["data"],

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import yaml
-from pydantic import BeforeValidator, Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from pointsman.graph.definition import Argv
 from pointsman.graph.model import Model
@@ -199,6 +199,21 @@ _MAIN_VALUE: Final = {
 }
 
 
+def _long_form(value: object) -> object:
+    """Write every step of a script in full."""
+    if not isinstance(value, dict):
+        return value
+    return {name: _long_steps(given) for name, given in value.items()}
+
+
+def _long_steps(value: object) -> object:
+    if isinstance(value, list):
+        return [_step(step) for step in value]
+    if isinstance(value, dict):
+        return {number: _long_steps(steps) for number, steps in value.items()}
+    return value
+
+
 def _step(value: object) -> object:
     """Read ``{write: {path: …}}``, ``{say: hello}`` or ``hang`` as a step."""
     if isinstance(value, str):
@@ -223,29 +238,26 @@ def _with_tuples(given: dict[Any, Any]) -> dict[Any, Any]:
 
 
 Step = Annotated[
-    Annotated[
-        Write
-        | Append
-        | Replace
-        | Delete
-        | Touch
-        | WaitForFile
-        | Run
-        | Background
-        | Commit
-        | Sleep
-        | Say
-        | Report
-        | ReportRaw
-        | ReportAgain
-        | ReadContract
-        | AskApproval
-        | Crash
-        | Hang
-        | IgnoreSigterm,
-        Field(discriminator="do"),
-    ],
-    BeforeValidator(_step),
+    Write
+    | Append
+    | Replace
+    | Delete
+    | Touch
+    | WaitForFile
+    | Run
+    | Background
+    | Commit
+    | Sleep
+    | Say
+    | Report
+    | ReportRaw
+    | ReportAgain
+    | ReadContract
+    | AskApproval
+    | Crash
+    | Hang
+    | IgnoreSigterm,
+    Field(discriminator="do"),
 ]
 Steps = tuple[Step, ...]
 STEPS: Final = TypeAdapter[tuple[Any, ...]](Steps)
@@ -307,7 +319,7 @@ def parse_script(name: str, text: str) -> Script:
     """Read a script; every mistake is named."""
     try:
         # Through JSON, so that strictness holds while lists may become tuples.
-        return Script.model_validate_json(json.dumps(yaml.safe_load(text)))
+        return Script.model_validate_json(json.dumps(_long_form(yaml.safe_load(text))))
     except (yaml.YAMLError, TypeError, ValueError) as error:
         raise ProviderRefusedError("script_invalid", f"{name}: {_mistakes(error)}") from error
 

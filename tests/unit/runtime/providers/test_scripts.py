@@ -1,0 +1,89 @@
+"""Goal: scripts are read strictly, chosen by visit, try and cause, and found where they may lie."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pointsman.runtime.providers.base import ProviderRefusedError
+from pointsman.runtime.providers.scripted import visit_and_try
+from pointsman.runtime.providers.scripts import STEPS, Script, find_script, parse_script
+
+PACKAGED = Path(__file__).parents[4] / "examples" / "scripts"
+
+
+def steps(text: str) -> list[dict[str, Any]]:
+    parsed: list[dict[str, Any]] = STEPS.dump_python(parse_script("x", text).steps)
+    return [{name: value for name, value in step.items() if value is not None} for step in parsed]
+
+
+@pytest.mark.parametrize(
+    "short, long",
+    [
+        ("say: hello", "{do: say, text: hello}"),
+        ("say: {text: hello}", "{do: say, text: hello}"),
+        ("crash: 3", "{do: crash, exit_code: 3}"),
+        ("crash: SIGKILL", "{do: crash, signal: SIGKILL}"),
+        ("run: make", "{do: run, command: make}"),
+        ("run: [make, all]", "{do: run, command: [make, all]}"),
+        ("report_raw: {outcome: 7}", "{do: report_raw, arguments: {outcome: 7}}"),
+        ("hang: true", "{do: hang}"),
+    ],
+)
+def test_a_short_step_is_the_long_one(short: str, long: str) -> None:
+    assert steps(f"steps: [{{{short}}}]") == steps(f"steps: [{long}]")
+
+
+def test_a_step_without_values_is_its_bare_name() -> None:
+    assert steps("steps: [hang, report_again]") == [{"do": "hang"}, {"do": "report_again"}]
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ("steps: [{sing: la}]", "sing"),
+        ("steps: [{write: {path: a}}]", "steps.0.write.text"),
+        ("stepz: []", "stepz"),
+        ("steps: [{sleep: soon}]", "steps.0.sleep.seconds"),
+        ("steps: [{say: [}]", "expected"),
+        ("visits: {first: []}", "visits"),
+        ("- a list", "object"),
+    ],
+)
+def test_a_mistake_is_named(text: str, told: str) -> None:
+    with pytest.raises(ProviderRefusedError, match=told) as refusal:
+        parse_script("x", text)
+    assert refusal.value.code == "script_invalid"
+
+
+def test_every_packaged_script_is_valid() -> None:
+    for path in PACKAGED.glob("*.yaml"):
+        assert isinstance(parse_script(path.name, path.read_text()), Script)
+
+
+def test_the_workspace_comes_before_the_repository_and_the_packaged(tmp_path: Path) -> None:
+    workspace, repository = tmp_path / "workspace", tmp_path / "repository"
+    for folder in (workspace, repository):
+        (folder / ".pointsman" / "scripts").mkdir(parents=True)
+    (repository / ".pointsman" / "scripts" / "mine.yaml").write_text("repository")
+    assert find_script("mine", workspace, repository) == "repository"
+    (workspace / ".pointsman" / "scripts" / "mine.yaml").write_text("workspace")
+    assert find_script("mine", workspace, repository) == "workspace"
+    (workspace / "mine.yaml").write_text("root")
+    assert find_script("mine.yaml", workspace, repository) == "root"
+    assert find_script(str(workspace / "mine"), workspace, repository) == "root"
+
+
+def test_a_packaged_script_is_found_by_its_name(tmp_path: Path) -> None:
+    assert find_script("pointsman:timetable", tmp_path, tmp_path) != ""
+    with pytest.raises(ProviderRefusedError) as refusal:
+        find_script("pointsman:no-such", tmp_path, tmp_path)
+    assert refusal.value.code == "script_missing"
+
+
+@pytest.mark.parametrize(
+    "attempt, numbers",
+    [("r0-x.implement.2.3", (2, 3)), ("r0-x.review.1.1", (1, 1)), ("odd", (1, 1)), ("", (1, 1))],
+)
+def test_visit_and_try_are_read_from_the_attempt(attempt: str, numbers: tuple[int, int]) -> None:
+    assert visit_and_try(attempt) == numbers
