@@ -14,6 +14,7 @@ from pointsman.graph.events import RecordedEvent
 from pointsman.graph.run import (
     Cancellation,
     OpenGate,
+    ProcessesLeft,
     ReportReceipt,
     Run,
     RunState,
@@ -64,14 +65,14 @@ def _apply(run: Run, event: ev.Event, sequence: int, at_ms: int) -> Run:
         case ev.NodeCompleted():
             return _completed(run, event)
         case ev.NodeUnresolved(reason=reason, detail=detail):
-            why = Unresolved(reason=reason, detail=detail, revision=sequence)
+            why = Unresolved(reason=reason, detail=detail, revision=sequence, since_ms=at_ms)
             return with_visit(run, unresolved=why)
         case ev.RetryRequested():
             return _retried(run, event)
         case ev.WorkspacePrepared() | ev.WorkspaceRefused() | ev.WorkspaceReleased():
             return _workspace(run, event)
         case ev.GateRequested():
-            return with_visit(run, gate=_gate(event, sequence))
+            return with_visit(run, gate=_gate(event, sequence, at_ms))
         case ev.RunSuspended():
             return _gate_changed(run, suspended=True)
         case ev.GateDecided(decision=decision):
@@ -86,7 +87,7 @@ def _apply(run: Run, event: ev.Event, sequence: int, at_ms: int) -> Run:
         case ev.RunCanceled():
             return _ended(run, RunState.CANCELED, at_ms)
         case ev.WorkInterrupted():
-            return _interrupted(run, event)
+            return _interrupted(run, event, at_ms)
         case ev.CheckStarted() | ev.CheckLaunched() | ev.CheckRefused() | ev.CheckEnded():
             visit = _visit(run)
             return with_visit(run, **work.check_changes(visit, event))
@@ -202,9 +203,13 @@ def _workspace(
     return run.model_copy(update={"workspace": run.workspace.model_copy(update=changes)})
 
 
-def _gate(event: ev.GateRequested, sequence: int) -> OpenGate:
+def _gate(event: ev.GateRequested, sequence: int, at_ms: int) -> OpenGate:
     return OpenGate(
-        gate_id=event.gate_id, revision=sequence, title=event.title, offered=event.offered
+        gate_id=event.gate_id,
+        revision=sequence,
+        since_ms=at_ms,
+        title=event.title,
+        offered=event.offered,
     )
 
 
@@ -218,9 +223,9 @@ def _ended(run: Run, state: RunState, at_ms: int) -> Run:
     return run.model_copy(update={"ended_as": state, "ended_at_ms": at_ms})
 
 
-def _interrupted(run: Run, event: ev.WorkInterrupted) -> Run:
+def _interrupted(run: Run, event: ev.WorkInterrupted, at_ms: int) -> Run:
     left = {key: n for key, n in run.processes_left.items() if key != event.subject_id}
     if event.left:
-        left[event.subject_id] = event.left
+        left[event.subject_id] = ProcessesLeft(count=event.left, since_ms=at_ms)
     changed = run.model_copy(update={"processes_left": left})
     return with_visit(changed, **work.interruption_changes(_visit(run), event.subject_id))

@@ -141,7 +141,7 @@ def _request_fields(
     at_ms: int,
 ) -> dict[str, Any]:
     if isinstance(event, ev.NativeRequestOpened):
-        opened = OpenRequest(request=event.request)
+        opened = OpenRequest(request=event.request, since_ms=at_ms)
         return {"requests": (*attempt.requests, opened), **_stopped(attempt, at_ms)}
     if isinstance(event, ev.NativeRequestAnswered):
         answer = {"answered": True, "allow": event.allow, "text": event.text}

@@ -63,8 +63,8 @@ def _attention(run: Run) -> tuple[AttentionItem, ...]:
             kind=AttentionKind.PROCESSES_LEFT,
             node=subject.split(".")[1],
             title="Processes could not be ended",
-            detail=f"{left} processes of {subject} are still there; end them by hand",
-            since_ms=run.updated_at_ms,
+            detail=f"{left.count} processes of {subject} are still there; end them by hand",
+            since_ms=left.since_ms,
         )
         for subject, left in run.processes_left.items()
     ]
@@ -78,6 +78,7 @@ def _attention(run: Run) -> tuple[AttentionItem, ...]:
                 visit,
                 AttentionKind.AWAITING_REVIEW,
                 item_id=f"{visit.gate.gate_id}:review",
+                since_ms=visit.gate.since_ms,
                 title=visit.gate.title,
                 detail=f"decide: {', '.join(visit.gate.offered)}",
             )
@@ -89,6 +90,7 @@ def _attention(run: Run) -> tuple[AttentionItem, ...]:
                 visit,
                 AttentionKind.UNRESOLVED,
                 item_id=f"{visit.visit_id}:unresolved.{visit.unresolved.revision}",
+                since_ms=visit.unresolved.since_ms,
                 title=f"{visit.node} is unresolved: {visit.unresolved.reason}",
                 detail=visit.unresolved.detail,
             )
@@ -105,6 +107,7 @@ def _requests(run: Run, visit: Visit, attempt: Attempt) -> list[AttentionItem]:
             visit,
             AttentionKind.NATIVE_REQUEST,
             item_id=f"{attempt.attempt_id}:request.{each.request.request_id}",
+            since_ms=each.since_ms,
             title=f"{visit.node} asks for {each.request.kind}",
             detail=each.request.question,
         )
@@ -114,7 +117,14 @@ def _requests(run: Run, visit: Visit, attempt: Attempt) -> list[AttentionItem]:
 
 
 def _item(
-    run: Run, visit: Visit, kind: AttentionKind, *, item_id: str, title: str, detail: str
+    run: Run,
+    visit: Visit,
+    kind: AttentionKind,
+    *,
+    item_id: str,
+    since_ms: int,
+    title: str,
+    detail: str,
 ) -> AttentionItem:
     attempt = visit.attempt
     return AttentionItem(
@@ -124,6 +134,6 @@ def _item(
         node=visit.node,
         title=title,
         detail=detail,
-        since_ms=run.updated_at_ms,
+        since_ms=since_ms,
         thread_id=ids.thread_id(attempt.attempt_id) if attempt is not None else None,
     )

@@ -77,6 +77,7 @@ class OpenRequest(Model):
     """A native request that a person has to answer, and the answer once it is given."""
 
     request: NativeRequest
+    since_ms: int
     answered: bool = False
     allow: bool = False
     text: str | None = None
@@ -134,6 +135,7 @@ class OpenGate(Model):
 
     gate_id: str
     revision: int
+    since_ms: int
     title: str
     offered: tuple[GateDecision, ...]
     decision: GateDecision | None = None
@@ -146,6 +148,7 @@ class Unresolved(Model):
     reason: UnresolvedReason
     detail: str
     revision: int
+    since_ms: int
 
 
 class Visit(Model):
@@ -200,6 +203,13 @@ class Workspace(Model):
     detail: str | None = None
 
 
+class ProcessesLeft(Model):
+    """Processes of an attempt or a check that the host could not end."""
+
+    count: int
+    since_ms: int
+
+
 class Cancellation(Model):
     """A person's cancel, in force from its commit on."""
 
@@ -229,7 +239,7 @@ class Run(Model):
     ended_as: RunState | None = None
     cancellation: Cancellation | None = None
     workspace: Workspace = Workspace()
-    processes_left: dict[str, int] = {}
+    processes_left: dict[str, ProcessesLeft] = {}
     visit: Visit | None = None
     visits_used: int = 0
     visit_counts: dict[str, int] = {}
@@ -256,6 +266,11 @@ class Run(Model):
     def ended(self) -> bool:
         """Whether the run takes no transition any more."""
         return self.ended_as is not None
+
+    @property
+    def processes_left_count(self) -> dict[str, int]:
+        """How many processes of each attempt or check could not be ended."""
+        return {subject: left.count for subject, left in self.processes_left.items()}
 
     @property
     def node(self) -> Node | None:

@@ -31,6 +31,7 @@ __all__ = [
     "WorkflowView",
     "attention",
     "known_run",
+    "known_summary",
     "run_view",
     "runs",
     "timestamp",
@@ -190,6 +191,14 @@ def known_run(journal: Journal, run_id: str) -> Run:
     return run
 
 
+def known_summary(journal: Journal, run_id: str) -> RunSummary:
+    """Return a run's summary; raises ``run_unknown``."""
+    summary = journal.summary(run_id) if ids.shard_of(run_id) is not None else None
+    if summary is None:
+        raise PointsmanError("run_unknown", f"there is no run {run_id[:80]!r}")
+    return summary
+
+
 def run_view(journal: Journal, run_id: str) -> RunView:
     """Return a run as it is now; raises ``run_unknown``."""
     return view_of(known_run(journal, run_id))
@@ -229,7 +238,7 @@ def view_of(run: Run) -> RunView:
         unresolved=_unresolved(run, visit),
         attempt=_attempt(visit.attempt) if visit is not None and visit.attempt else None,
         open_work=list(projection.summary.open_work),
-        processes_left=run.processes_left,
+        processes_left=run.processes_left_count,
         allowed_actions=list(allowed_actions(run)),
         attention=[_attention(item) for item in projection.attention],
         version=run.version,
@@ -346,6 +355,5 @@ def trace(
     journal: Journal, run_id: str, after: int = -1, limit: int | None = None
 ) -> list[TraceEntry]:
     """Return what happened in a run, in order; raises ``run_unknown``."""
-    if journal.summary(run_id) is None:
-        raise PointsmanError("run_unknown", f"there is no run {run_id[:80]!r}")
+    known_summary(journal, run_id)
     return [trace_entry(each) for each in journal.events(run_id, after, limit)]

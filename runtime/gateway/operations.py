@@ -31,19 +31,21 @@ from pointsman.graph.commands import (
 from pointsman.graph.definition import AgentNode, Workflow
 from pointsman.graph.events import SkillSnapshot
 from pointsman.graph.model import JsonScalar
+from pointsman.graph.owed import unfinished
 from pointsman.graph.replies import Reply
 from pointsman.graph.results import GateDecision
 from pointsman.runtime.gateway import wire
 from pointsman.runtime.gateway.reports import Reports
 from pointsman.runtime.gateway.telling import Supervising, tell
 from pointsman.runtime.problems import PROBLEMS, PointsmanError, refused
-from pointsman.runtime.queries import known_run
+from pointsman.runtime.queries import known_run, known_summary
 from pointsman.runtime.skills import find_skill, named_skills
 from pointsman.storage.definition_text import read_definition
 from pointsman.storage.journal import Journal, JournalError
 
 log = structlog.get_logger()
 
+_READY_PATIENCE_S: Final = 5.0
 _WAIT_PAUSES_S: Final = (0.02, 0.05, 0.1, 0.25)
 
 
@@ -69,8 +71,8 @@ class Operations:
         """Whether the journal can be read and the supervisor answers."""
         try:
             self._journal.next_deadline_ms()
-            await self._supervisor.status()
-        except (JournalError, WorkerLostError) as error:
+            await asyncio.wait_for(self._supervisor.status(), _READY_PATIENCE_S)
+        except (JournalError, WorkerLostError, TimeoutError) as error:
             log.warning("not_ready", error=repr(error))
             return False
         return True
@@ -167,13 +169,12 @@ class Operations:
         reply = await self._tell(run_id, command, request.command_id)
         await self._until_ended(run_id, request.wait_s)
         run = known_run(self._journal, run_id)
-        summary = self._journal.summary(run_id)
         return wire.CancelReply(
             run_id=run_id,
             duplicate=reply.duplicate,
             ended=run.ended,
-            still_ending=list(summary.open_work) if summary is not None else [],
-            processes_left=run.processes_left,
+            still_ending=[] if run.ended else list(unfinished(run)),
+            processes_left=run.processes_left_count,
         )
 
     async def _until_ended(self, run_id: str, wait_s: float) -> None:
@@ -188,12 +189,12 @@ class Operations:
 
     async def _act(self, run_id: str, command: Command, command_id: str) -> wire.CommandReply:
         reply = await self._tell(run_id, command, command_id)
-        state = known_run(self._journal, run_id).state
+        state = known_summary(self._journal, run_id).state
         return wire.CommandReply(run_id=run_id, duplicate=reply.duplicate, state=state.value)
 
     async def _tell(self, run_id: str, command: Command, command_id: str) -> Reply:
         # Looked up first: an unknown id must not be given a lease and a process.
-        known_run(self._journal, run_id)
+        known_summary(self._journal, run_id)
         return _accepted(await tell(self._supervisor, Message(run_id, command, command_id)))
 
     async def _started_before(self, asked: StartRun, command_id: str) -> Answer | None:

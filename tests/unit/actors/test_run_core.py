@@ -165,7 +165,7 @@ def test_a_power_cut_around_a_commit_and_a_redelivery_lead_to_one_and_the_same_h
 
     if step == "prepared":
         core_on(MemoryJournal(disk)).handle(start())
-    doomed = core_on(MemoryJournal(disk, **{place: cut_once()}))  # type: ignore[arg-type]
+    doomed = core_on(MemoryJournal(disk, **{place: cut_once()}))
     with pytest.raises(PowerCutError):
         doomed.handle(start() if step == "start" else prepared(doomed))
     assert_consistent(disk)

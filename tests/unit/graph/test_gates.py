@@ -5,6 +5,7 @@ from pointsman.graph.allowed import allowed_actions
 from pointsman.graph.project import project
 from pointsman.graph.results import GateDecision
 from pointsman.graph.run import RunState
+from pointsman.graph.work import NativeRequest, RequestKind, WorkPhase
 from tests.harness.core import RUN_ID, Process, code_of, workflow
 
 
@@ -125,3 +126,16 @@ def test_a_waiting_gate_is_one_attention_item_that_decides_nothing_by_itself() -
     ]
     process.decide_gate()
     assert project(process.state).attention == ()
+
+
+def test_an_attention_item_keeps_its_time_whatever_else_happens_to_the_run() -> None:
+    process = Process().launch()
+    asked = NativeRequest(
+        request_id="q1", kind=RequestKind.INPUT, question="Which?", answerable="live"
+    )
+    process.observe(pending_requests=(asked,), phase=WorkPhase.WAITING_INPUT)
+    (before,) = project(process.state).attention
+    process.now_ms += 5_000
+    process.report()
+    (after,) = project(process.state).attention
+    assert before.since_ms == after.since_ms < process.state.updated_at_ms
