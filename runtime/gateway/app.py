@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
+import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -21,7 +22,9 @@ from pointsman.runtime.gateway.operations import Operations
 from pointsman.runtime.gateway.reporting import ReportingEndpoint
 from pointsman.runtime.gateway.streams import OutputLogs
 from pointsman.runtime.problems import PointsmanError
-from pointsman.storage.journal import Journal
+from pointsman.storage.journal import Journal, JournalCorruptError
+
+log = structlog.get_logger()
 
 # A definition of the allowed size with its characters escaped, and the inputs beside it.
 BODY_BYTES_MAX: Final = 4 * limits.DEFINITION_FILE_BYTES_MAX
@@ -60,6 +63,7 @@ def create_app(
     app.router.routes.append(Route("/mcp", endpoint=reporting))
     app.add_exception_handler(PointsmanError, _told)
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(JournalCorruptError, _corrupt)
     app.add_exception_handler(HTTPException, _by_status)
     app.add_middleware(Guard, operator_token=operator_token, body_bytes_max=BODY_BYTES_MAX)
     return app
@@ -68,6 +72,11 @@ def create_app(
 async def _told(_: Request, error: Exception) -> Response:
     assert isinstance(error, PointsmanError)
     return problem_response(error)
+
+
+async def _corrupt(_: Request, error: Exception) -> Response:
+    log.error("journal_corrupt", error=str(error))
+    return problem_response(PointsmanError("journal_corrupt", str(error)))
 
 
 async def _invalid(_: Request, error: Exception) -> Response:

@@ -6,12 +6,14 @@ schemas are the same for every step (some harnesses freeze the tool list); the e
 data. The SDK hands the arguments over as they were sent, and only the run's core judges them.
 """
 
+import secrets
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
 import mcp_types as types
 import orjson
+import structlog
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -25,8 +27,10 @@ from pointsman.graph import limits
 from pointsman.graph.contract import TOOL_NAME, TOOL_SCHEMA
 from pointsman.graph.contract_text import CONTRACT_TOOL_NAME
 from pointsman.runtime.gateway.guard import bearer_token
-from pointsman.runtime.gateway.reports import Reports, sub_agent_refused
+from pointsman.runtime.gateway.reports import Reports, not_judged, sub_agent_refused
 from pointsman.runtime.gateway.wire import ReportAnswer
+
+log = structlog.get_logger()
 
 # An envelope of the allowed size may be sent with every character escaped (six bytes for one)
 # inside its protocol frame; above this nothing is even parsed.
@@ -100,13 +104,27 @@ class ReportingEndpoint:
     ) -> types.CallToolResult:
         assert context.request is not None, "only HTTP requests come here"
         token: str = context.request.scope["pointsman.token"]
-        if params.name == TOOL_NAME:
-            if _is_sub_agent(context.params):
+        try:
+            return await self._answered(params.name, token, params.arguments or {}, context.params)
+        except MCPError:
+            raise
+        except Exception:
+            # The SDK would show the agent what went wrong inside, and the agent could do nothing
+            # with it; logged under the incident, it is told like any other report not judged.
+            incident = secrets.token_hex(6)
+            log.exception("report_failed", incident=incident)
+            return _told(not_judged("internal_error", f"something went wrong ({incident})"))
+
+    async def _answered(
+        self, name: str, token: str, arguments: dict[str, Any], params: Mapping[str, Any] | None
+    ) -> types.CallToolResult:
+        if name == TOOL_NAME:
+            if _is_sub_agent(params):
                 return _told(sub_agent_refused())
-            return _told(await self._reports.submit(token, params.arguments or {}))
-        if params.name == CONTRACT_TOOL_NAME:
+            return _told(await self._reports.submit(token, arguments))
+        if name == CONTRACT_TOOL_NAME:
             return _told(self._reports.contract(token))
-        raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:80]!r}")
+        raise MCPError(types.INVALID_PARAMS, f"there is no tool {name[:80]!r}")
 
 
 def _is_sub_agent(params: Mapping[str, Any] | None) -> bool:

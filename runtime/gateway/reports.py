@@ -50,9 +50,9 @@ class Reports:
         try:
             answer = await tell(self._supervisor, message)
         except PointsmanError as error:
-            return _not_judged(error.code, error.message)
+            return not_judged(error.code, error.message)
         if isinstance(answer, Unavailable):
-            return _not_judged(answer.code, answer.message)
+            return not_judged(answer.code, answer.message)
         if isinstance(answer, Rejected):
             log.info("report_refused", attempt_id=attempt_id, code=answer.code.value)
             return _refusal(answer)
@@ -100,7 +100,8 @@ def _unauthorized() -> ReportAnswer:
     )
 
 
-def _not_judged(code: str, message: str) -> ReportAnswer:
+def not_judged(code: str, message: str) -> ReportAnswer:
+    """Tell that a report was neither accepted nor refused."""
     return ReportAnswer(
         ok=False,
         code=code,

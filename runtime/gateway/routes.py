@@ -143,7 +143,7 @@ def subscriptions(
         last_event_id: Annotated[str | None, Header()] = None,
     ) -> Cursor:
         """Judge the request before the stream begins: afterwards no problem can be told."""
-        queries.known_run(journal, run_id)
+        queries.known_summary(journal, run_id)
         return cursor_of(last_event_id or after)
 
     @router.get("/runs/{run_id}/events", response_class=EventSourceResponse)

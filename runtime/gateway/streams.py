@@ -5,10 +5,11 @@ a cursor that is not of this journal gets a snapshot, and the stream goes on fro
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from fastapi.sse import ServerSentEvent
 
@@ -25,14 +26,14 @@ _READ_BYTES_MAX: Final = 64 * 1024
 _LINE_BYTES_MAX: Final = 8 * 1024
 
 OutputLogs = Callable[[str], list[tuple[str, Path]]]
-"""The output logs of a run so far: (attempt or check id, path), oldest first."""
+"""The output logs of a run so far: (attempt or check id, path), oldest first; none moves up."""
 
 
 @dataclass(slots=True)
 class Cursor:
     """The last event sent, and how much of each log. As text: ``12`` or ``12;tests.1.1=3840``.
 
-    Subjects are named without their run.
+    Logs are named by their subjects, without the run; the second one of a subject has ``/2``.
     """
 
     sequence: int = -1
@@ -114,6 +115,14 @@ def _ended_subject(event: ev.Event) -> str | None:
             return None
 
 
+class _Log(NamedTuple):
+    """One log: whose output it is, its name in a cursor, and where it is."""
+
+    subject: str
+    key: str
+    path: Path
+
+
 class _Logs:
     """Reads whole lines of a run's output logs, and moves the cursor past them."""
 
@@ -125,30 +134,34 @@ class _Logs:
     async def fresh(self) -> list[ServerSentEvent]:
         """Return what was printed since the last look; a line still being printed waits."""
         return [
-            line
-            for subject, path in await self._found(None)
-            for line in await self._lines(subject, path, last=False)
+            line for log in await self._found(None) for line in await self._lines(log, last=False)
         ]
 
     async def drain(self, subject: str | None) -> AsyncIterator[ServerSentEvent]:
-        """Yield the rest of one subject's log, or of all: no more will be printed."""
-        for name, path in await self._found(subject):
-            while lines := await self._lines(name, path, last=True):
+        """Yield the rest of one subject's logs, or of all: no more will be printed."""
+        for log in await self._found(subject):
+            while lines := await self._lines(log, last=True):
                 for line in lines:
                     yield line
 
-    async def _found(self, subject: str | None) -> list[tuple[str, Path]]:
+    async def _found(self, subject: str | None) -> list[_Log]:
         logs = await asyncio.to_thread(self._output_logs, self._run_id)
-        return [(name, path) for name, path in logs if subject in (None, name)]
+        found, counts = list[_Log](), Counter[str]()
+        for name, path in logs:
+            counts[name] += 1
+            short = name.removeprefix(f"{self._run_id}.")
+            key = short if counts[name] == 1 else f"{short}/{counts[name]}"
+            if subject in (None, name):
+                found.append(_Log(name, key, path))
+        return found
 
-    async def _lines(self, subject: str, path: Path, *, last: bool) -> list[ServerSentEvent]:
-        short = subject.removeprefix(f"{self._run_id}.")
-        read = self._cursor.read_bytes.get(short, 0)
+    async def _lines(self, log: _Log, *, last: bool) -> list[ServerSentEvent]:
+        read = self._cursor.read_bytes.get(log.key, 0)
         made = []
-        for line in _whole_lines(await asyncio.to_thread(_read, path, read), last=last):
-            self._cursor.read_bytes[short] = read = read + len(line)
+        for line in _whole_lines(await asyncio.to_thread(_read, log.path, read), last=last):
+            self._cursor.read_bytes[log.key] = read = read + len(line)
             text = line.decode(errors="replace").rstrip("\r\n")
-            data = {"subject": subject, "line": text}
+            data = {"subject": log.subject, "line": text}
             made.append(ServerSentEvent(event="output", id=str(self._cursor), data=data))
         return made
 

@@ -8,6 +8,7 @@ import structlog
 from pointsman.actors.messages import Answer, Message
 from pointsman.actors.workers import WorkerLostError
 from pointsman.runtime.problems import PointsmanError
+from pointsman.storage.journal import JournalFullError
 
 log = structlog.get_logger()
 
@@ -30,7 +31,8 @@ async def tell(supervisor: Supervising, message: Message) -> Answer:
     """Bring a command to its run, again when a process on the way died.
 
     Only for commands that may be sent again: one with an id is then answered from its receipt,
-    and a report by its own retry key. Raises ``worker_lost`` when nobody answers.
+    and a report by its own retry key. Raises ``worker_lost`` when nobody answers, and
+    ``journal_full``.
     """
     for pause_s in (*_TELL_PAUSES_S, None):
         try:
@@ -41,5 +43,8 @@ async def tell(supervisor: Supervising, message: Message) -> Answer:
                 raise PointsmanError(
                     "worker_lost", "the run's process died again and again; send it again later"
                 ) from error
+        except JournalFullError as error:
+            # The run could not even be leased; a commit's own is answered by the run.
+            raise PointsmanError("journal_full", str(error)) from error
         await asyncio.sleep(pause_s)
     raise AssertionError("the last try answers or raises")

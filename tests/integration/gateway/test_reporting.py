@@ -12,6 +12,7 @@ import pytest
 from pointsman.actors.messages import Answer, Message
 from pointsman.actors.workers import WorkerLostError
 from pointsman.graph.work import HostRunStatus
+from pointsman.storage.journal import JournalFullError
 from tests.harness.fake_host import Launched
 from tests.harness.gateway import GatewayServer
 from tests.integration.gateway.steps import both_journals, report, reports_in
@@ -278,3 +279,14 @@ def test_no_token_and_no_payload_reaches_the_trace_or_the_run(
     )
     assert agent.token not in shown
     assert "token_digest" not in shown
+
+
+def test_report_that_a_full_disk_kept_out_asks_for_the_same_again(
+    server: GatewayServer, run_id: str, agent: Launched
+) -> None:
+    def full(message: Message, answer: Answer) -> None:
+        raise JournalFullError("no room for a lease")
+
+    server.tapped.after_tell = full
+    answer = server.report(agent.token, report())
+    assert (answer["code"], answer["retry"]) == ("journal_full", "resend_unchanged")

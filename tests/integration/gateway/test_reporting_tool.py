@@ -3,6 +3,7 @@
 import httpx
 import pytest
 
+from pointsman.actors.messages import Answer, Message
 from pointsman.runtime.gateway.reporting import BODY_BYTES_MAX
 from tests.harness.fake_host import Launched
 from tests.harness.gateway import GatewayServer
@@ -114,3 +115,22 @@ def test_codex_sub_agent_cannot_report_for_its_parent(
     assert told["isError"]
     assert told["structuredContent"]["code"] == "not_bound"
     assert reports_in(server, run_id) == []
+
+
+def test_what_goes_wrong_inside_is_told_as_an_incident_and_never_shown(
+    server: GatewayServer, agent: Launched
+) -> None:
+    def fail(message: Message, answer: Answer) -> None:
+        raise RuntimeError("a detail of the inside")
+
+    server.tapped.after_tell = fail
+    answer = server.report(agent.token, report())
+    assert (answer["code"], answer["retry"]) == ("internal_error", "resend_unchanged")
+    assert "inside" not in str(answer)
+
+
+def test_an_unknown_tool_is_named(server: GatewayServer, agent: Launched) -> None:
+    params = {"name": "workflow_cancel", "arguments": {}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    response = httpx.post(f"{server.url}/mcp", json=body, headers=_headers(agent.token))
+    assert "workflow_cancel" in response.json()["error"]["message"]

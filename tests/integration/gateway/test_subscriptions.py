@@ -138,6 +138,22 @@ def test_output_resumes_within_a_log(
     assert sequences(rest) == sequences(events[events.index(fifth) :])
 
 
+def test_each_turn_of_an_attempt_is_read_from_its_own_beginning(
+    server: GatewayServer, failed_run: str, tmp_path: Path
+) -> None:
+    attempt = f"{failed_run}.implement.1.1"
+    for number, text in enumerate(("a long first turn\n", "short\n", "third\n"), start=1):
+        (tmp_path / f"{number}.log").write_text(text)
+        server.output_logs.append((attempt, tmp_path / f"{number}.log"))
+    events = [e for e in server.client.output(failed_run) if e.event == "output"]
+    lines = ["a long first turn", "short", "third"]
+    assert [e.data["line"] for e in events] == lines
+    for number, event in enumerate(events):
+        assert event.cursor is not None
+        rest = server.client.output(failed_run, event.cursor)
+        assert [e.data["line"] for e in rest if e.event == "output"] == lines[number + 1 :]
+
+
 def test_a_line_still_being_printed_waits_for_its_end(
     server: GatewayServer, definition: str, tmp_path: Path
 ) -> None:

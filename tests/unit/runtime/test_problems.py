@@ -1,5 +1,6 @@
 """Goal: every code has one number, one page, and the same words everywhere."""
 
+import ast
 import pickle
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from pointsman.actors.messages import Unavailable
 from pointsman.graph.rejections import Rejected, RejectionCode
 from pointsman.runtime.problems import PROBLEMS, PointsmanError, document, page_text, refused
+from tests.tidy.source_files import python_files, tree
 
 UNAVAILABLE = ("journal_full", "mailbox_full", "busy", "no_worker", "worker_lost")
 
@@ -70,3 +72,20 @@ def test_a_runs_refusal_keeps_its_code_words_and_details() -> None:
 @pytest.mark.parametrize("number", ["PM9999", "", "../problems", "PM0001.md"])
 def test_there_is_no_page_of_another_number(number: str) -> None:
     assert page_text(number) is None
+
+
+def _raised_codes() -> set[str]:
+    return {
+        str(node.args[0].value)
+        for path in python_files("runtime")
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "PointsmanError"
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+    }
+
+
+def test_every_code_that_is_raised_has_its_page() -> None:
+    assert _raised_codes() - set(PROBLEMS) == set()
