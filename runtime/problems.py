@@ -55,7 +55,6 @@ PROBLEMS: Final = _kinds(
         ("PM0007", "method_not_allowed", 405),
         ("PM0008", "config_invalid", 422),
         ("PM0009", "usage_invalid", 422),
-        ("PM0009", "usage_invalid", 422),
         ("PM0010", "port_in_use", 409),
         ("PM0011", "data_directory_in_use", 409),
         ("PM0012", "data_directory_newer", 409),

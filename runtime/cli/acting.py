@@ -86,7 +86,7 @@ def decide(call: Invocation, name: str, action: Action, note: str | None, *, det
         client.decide_gate(
             view.run_id,
             gate_id=allowed.target,
-            revision=_revision(allowed),
+            revision=revision_of(allowed),
             decision=action.value,
             decided_by=names.person(),
             command_id=command_id,
@@ -103,7 +103,7 @@ def resume(call: Invocation, name: str, *, detach: bool) -> int:
         client.resume(
             view.run_id,
             attempt_id=allowed.target,
-            revision=_revision(allowed),
+            revision=revision_of(allowed),
             requested_by=names.person(),
             command_id=command_id,
         )
@@ -118,7 +118,7 @@ def retry(call: Invocation, name: str, *, detach: bool) -> int:
         client.retry(
             view.run_id,
             visit_id=allowed.target,
-            revision=_revision(allowed),
+            revision=revision_of(allowed),
             requested_by=names.person(),
             command_id=command_id,
         )
@@ -148,7 +148,7 @@ def cancel(call: Invocation, name: str, reason: str | None) -> int:
     """End a run; answers when its processes are gone, or tells which are not."""
     with reading(call.data) as reader:
         run_id = names.resolve_run(name, reader)
-        _allowed(reader.run(run_id), Action.CANCEL)
+        allowed_action(reader.run(run_id), Action.CANCEL)
     with in_reach(call) as reach:
         from pointsman.runtime.client import new_command_id
 
@@ -181,7 +181,7 @@ def _act(call: Invocation, name: str, action: Action, ask: _Ask, *, detach: bool
     with reading(call.data) as reader:
         run_id = names.resolve_run(name, reader)
         view = reader.run(run_id)
-        allowed = _allowed(view, action)
+        allowed = allowed_action(view, action)
     if detach:
         ensure_server(call.data, call.terminal)
     with in_reach(call) as reach:
@@ -197,7 +197,7 @@ def _act(call: Invocation, name: str, action: Action, ask: _Ask, *, detach: bool
     return rested(call, view)
 
 
-def _allowed(view: RunView, action: Action) -> AllowedAction:
+def allowed_action(view: RunView, action: Action) -> AllowedAction:
     """Return the action as the run's state offers it; raises ``not_allowed`` or ``run_ended``."""
     for each in view.allowed_actions:
         if each.action is action:
@@ -212,7 +212,7 @@ def _allowed(view: RunView, action: Action) -> AllowedAction:
     )
 
 
-def _revision(allowed: AllowedAction) -> int:
+def revision_of(allowed: AllowedAction) -> int:
     assert allowed.revision is not None, f"{allowed.action} needs a revision"
     return allowed.revision
 

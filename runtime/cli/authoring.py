@@ -7,6 +7,7 @@ from typing import Final
 
 from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
+from pointsman.runtime.cli.terminal import table
 from pointsman.runtime.problems import PointsmanError
 from pointsman.storage import catalog
 from pointsman.storage.definition_text import Loaded, render
@@ -58,6 +59,36 @@ def _checked(path: Path, loaded: Loaded) -> dict[str, object]:
     named = {"id": workflow.id, "revision": workflow.revision} if workflow is not None else None
     problems = [each.model_dump(mode="json") for each in loaded.problems]
     return {"file": str(path), "workflow": named, "problems": problems}
+
+
+def workflows(call: Invocation, repository: Path) -> int:
+    """List what a run can be started of, broken files included."""
+    entries = catalog.find(repository)
+    if call.terminal.json:
+        shown = [
+            {
+                "id": entry.id,
+                "origin": entry.origin,
+                "file": entry.file,
+                "runnable": entry.runnable,
+                "name": entry.workflow.name if entry.workflow is not None else None,
+                "inputs": entry.workflow.inputs if entry.workflow is not None else {},
+                "problems": len(entry.problems),
+            }
+            for entry in entries
+        ]
+        call.terminal.document({"workflows": shown})
+        return ExitCode.OK
+    rows = [
+        (
+            entry.id,
+            entry.file if entry.origin == "project" else "example",
+            entry.workflow.name if entry.workflow is not None else "broken: see validate",
+        )
+        for entry in entries
+    ]
+    call.terminal.show(table({"workflow": "bold", "from": "", "name": ""}, rows))
+    return ExitCode.OK
 
 
 def init(call: Invocation, repository: Path) -> int:

@@ -110,6 +110,19 @@ def validate(
 
 
 @app.command()
+def workflows(
+    context: typer.Context,
+    repo: Annotated[Path, typer.Option("--repo", metavar="PATH", help="The repository.")] = Path(),
+    data: Data = None,
+    json: Json = False,
+) -> int:
+    """List the workflows a repository can run, and the examples."""
+    from pointsman.runtime.cli import authoring
+
+    return authoring.workflows(_call(context, data, json=json), repo)
+
+
+@app.command()
 def run(
     context: typer.Context,
     workflow: Annotated[

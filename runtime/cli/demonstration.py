@@ -27,7 +27,6 @@ from pointsman.runtime.git import GitError, git
 from pointsman.runtime.queries import RunRow, RunView, TraceEntry
 
 _ENDED: Final = frozenset({"completed", "failed", "canceled"})
-_HELPS_MAX: Final = 5
 
 
 def demo(call: Invocation, *, approve: bool, keep: bool) -> int:
@@ -35,20 +34,25 @@ def demo(call: Invocation, *, approve: bool, keep: bool) -> int:
     _put_python_on_path()
     with reading(call.data) as reader:
         mine = _demo_runs(call, reader)
-    unfinished = next((row for row in mine if row.state not in _ENDED), None)
+        unfinished = next((row for row in mine if row.state not in _ENDED), None)
+        if unfinished is not None:
+            _tell_unfinished(call, unfinished)
+            view = reader.run(unfinished.run_id)
+            if rests(view) and not approve:
+                return _show(call, view, reader.trace(view.run_id), went_on=True)
     if not keep:
         kept = {Path(row.repository) for row in mine if row.state not in _ENDED}
         remove_projects(call.data.demo, frozenset(kept))
-    if unfinished is not None:
-        _tell_unfinished(call, unfinished)
     with acting.in_reach(call) as reach:
         run_id = unfinished.run_id if unfinished is not None else _start(call, reach)
         follower = Follower(reach, call.terminal, run_id)
         with acting.resumable(call, run_id):
-            view = _until_decided(call, reach, follower, approve=approve)
+            view = follower.until_rest()
+            if approve and view.state == "awaiting_review":
+                _approve(reach, view)
+                view = follower.until_rest()
         entries = reach.client.trace(run_id)
-    _show(call, view, entries, went_on=unfinished is not None)
-    return of_state(view.state)
+    return _show(call, view, entries, went_on=unfinished is not None)
 
 
 def _put_python_on_path() -> None:
@@ -93,65 +97,32 @@ def _start(call: Invocation, reach: Reach) -> str:
     return reply.run_id
 
 
-def _until_decided(call: Invocation, reach: Reach, follower: Follower, *, approve: bool) -> RunView:
-    """Follow the run to its gate, doing what a person would do on the way."""
-    view = follower.until_rest()
-    for _ in range(_HELPS_MAX):
-        if not _help(call, reach, view, approve=approve):
-            break
-        view = follower.until_rest()
-    return view
-
-
-def _help(call: Invocation, reach: Reach, view: RunView, *, approve: bool) -> bool:
-    """Act as the person at the terminal, once; ``False`` when there is nothing to be done.
-
-    Only an agent that was cut off together with the machine is told to go on: that is what
-    whoever starts the demonstration again wants.
-    """
+def _approve(reach: Reach, view: RunView) -> None:
+    """Approve at the gate, as the person at the terminal asked for beforehand."""
     from pointsman.runtime.client import new_command_id
 
-    offered = {each.action: each for each in view.allowed_actions}
-    command_id, person = new_command_id(), names.person()
-    if approve and view.state == "awaiting_review" and Action.APPROVE in offered:
-        gate = offered[Action.APPROVE]
-        reach.ask(
-            lambda client: client.decide_gate(
-                view.run_id,
-                gate_id=gate.target,
-                revision=gate.revision or 0,
-                decision="approve",
-                decided_by=person,
-                command_id=command_id,
-                note="Approved by pointsman demo --approve",
-            )
+    gate = acting.allowed_action(view, Action.APPROVE)
+    command_id = new_command_id()
+    reach.ask(
+        lambda client: client.decide_gate(
+            view.run_id,
+            gate_id=gate.target,
+            revision=acting.revision_of(gate),
+            decision=Action.APPROVE.value,
+            decided_by=names.person(),
+            command_id=command_id,
+            note="Approved by pointsman demo --approve",
         )
-        return True
-    if view.unresolved is None or view.unresolved.reason != "interrupted":
-        return False
-    if Action.RESUME in offered:
-        resume = offered[Action.RESUME]
-        call.terminal.say("The agent was cut off; its session goes on (pointsman resume).")
-        reach.ask(
-            lambda client: client.resume(
-                view.run_id,
-                attempt_id=resume.target,
-                revision=resume.revision or 0,
-                requested_by=person,
-                command_id=command_id,
-            )
-        )
-        return True
-    return False
+    )
 
 
-def _show(call: Invocation, view: RunView, entries: list[TraceEntry], *, went_on: bool) -> None:
+def _show(call: Invocation, view: RunView, entries: list[TraceEntry], *, went_on: bool) -> int:
     stat = _diff_stat(view)
     routes = [_route(entry) for entry in entries if entry.kind == "route_taken"]
     if call.terminal.json:
         more = {"routes": routes, "checks": _checks(entries), "diff_stat": stat, "went_on": went_on}
         call.terminal.document(rendering.outcome(call, view) | more)
-        return
+        return of_state(view.state)
     call.terminal.say()
     call.terminal.show(rendering.headline(view), style=rendering.STATE_STYLES[view.state])
     call.terminal.show()
@@ -164,10 +135,11 @@ def _show(call: Invocation, view: RunView, entries: list[TraceEntry], *, went_on
     call.terminal.show(f"  unit-tests  {listed(exits)}; {repeats} of 1 repeats used")
     call.terminal.show(f"  branch      {view.branch} in {view.repository}")
     _show_next(call, view)
+    return of_state(view.state)
 
 
 def _show_next(call: Invocation, view: RunView) -> None:
-    if rests(view) and view.state == "awaiting_review":
+    if view.state == "awaiting_review":
         call.terminal.show()
         call.terminal.show(f"Next:  {call.next_command('approve', names.LAST)}", style="bold")
     elif view.state == "completed":

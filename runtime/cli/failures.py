@@ -31,7 +31,7 @@ def tell(error: Exception, terminal: Terminal) -> ExitCode:
 def tell_usage(message: str, hint: str, terminal: Terminal) -> ExitCode:
     """Tell that the command line itself was wrong."""
     if terminal.json:
-        terminal.document(document(PointsmanError("request_invalid", message)))
+        terminal.document(document(PointsmanError("usage_invalid", message)))
     else:
         terminal.say(message, style="red")
         terminal.say(hint)

@@ -33,7 +33,7 @@ def runs(call: Invocation, states: tuple[str, ...], limit: int) -> int:
             row.node or "",
             row.workflow_id,
             ago(row.updated_at),
-            row.repository,
+            Path(row.repository).name,
         )
         for row in rows
     ]

@@ -6,8 +6,11 @@ once. Exit codes and what they mean stand in ``exit_codes``.
 
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
 
 from pointsman import refuse_optimized_python
 
@@ -19,12 +22,19 @@ def main() -> None:
         # A terminal without UTF-8 shows a question mark rather than an error.
         with contextlib.suppress(AttributeError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         _forget_stdout()
     sys.exit(code)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    """End in order, as with Ctrl-C: a server in this process takes its own processes along."""
+    raise KeyboardInterrupt
 
 
 def run(arguments: Sequence[str]) -> int:

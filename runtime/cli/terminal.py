@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # loading rich takes as long as reading the journal
 
     from pointsman.runtime.cli.progress import Line
 
+_WIDTH_ELSEWHERE: Final = 1_000
 _STYLES: Final = {"plain": "", "good": "green", "bad": "red", "person": "bold yellow"}
 
 
@@ -68,7 +69,10 @@ class Terminal:
 def _console(*, stderr: bool) -> "Console":
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, soft_wrap=True)
+    stream = sys.stderr if stderr else sys.stdout
+    # What goes into a file or a pipe is not cut to the width of some terminal.
+    width = None if stream.isatty() else _WIDTH_ELSEWHERE
+    return Console(stderr=stderr, highlight=False, soft_wrap=True, width=width)
 
 
 def _write(encoded: bytes) -> None:
@@ -107,7 +111,7 @@ def table(columns: Mapping[str, str], rows: Sequence[Sequence[str]]) -> "Rendera
 
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for name, style in columns.items():
-        made.add_column(name, style=style or None, overflow="fold")
+        made.add_column(name, style=style or None, no_wrap=True, overflow="ellipsis")
     for row in rows:
         made.add_row(*row)
     return made
