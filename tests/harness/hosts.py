@@ -68,13 +68,20 @@ def make_repository(folder: Path, files: dict[str, str] | None = None) -> Path:
 
 def wait_until(condition: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
     """Wait for a milestone that another process reaches, looking often, for a bounded time."""
-    asyncio.run(_until(condition, patience_s))
+    asyncio.run(becomes_true(condition, patience_s))
 
 
-async def _until(condition: Callable[[], object], patience_s: float) -> None:
+async def becomes_true(condition: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
+    """Let the loop run until a condition holds."""
     async with asyncio.timeout(patience_s):
-        while not condition():  # noqa: ASYNC110 - another process reaches the milestone
-            await asyncio.sleep(_LOOK_EVERY_S)
+        while not condition():
+            await _moment()
+
+
+async def _moment() -> None:
+    passed = asyncio.Event()
+    asyncio.get_running_loop().call_later(_LOOK_EVERY_S, passed.set)
+    await passed.wait()
 
 
 def work_below(data: Path) -> list[tuple[int, int]]:
@@ -144,7 +151,7 @@ class LocalBench:
 
     def until(self, condition: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
         """Let the host's loop run until a condition holds."""
-        self.call(_until(condition, patience_s))
+        self.call(becomes_true(condition, patience_s))
 
     @property
     def workspace(self) -> Path:
@@ -274,8 +281,8 @@ class LocalBench:
     ) -> AnswerT:
         async def settled() -> AnswerT:
             async with asyncio.timeout(PATIENCE_S):
-                while not is_settled(answer := await read()):  # noqa: ASYNC110 - as above
-                    await asyncio.sleep(_LOOK_EVERY_S)
+                while not is_settled(answer := await read()):
+                    await _moment()
             return answer
 
         return self.call(settled())

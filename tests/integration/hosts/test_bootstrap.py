@@ -9,7 +9,7 @@ import pytest
 from pointsman.actors.host import HostUnavailableError
 from pointsman.graph.definition import SetupCommand, WorkspaceSetup
 from pointsman.graph.work import ReceiptStatus
-from tests.harness.hosts import LocalBench, git, setup_of, work_below
+from tests.harness.hosts import LocalBench, becomes_true, git, setup_of, work_below
 
 
 def test_files_that_git_does_not_carry_are_copied_with_their_modes(bench: LocalBench) -> None:
@@ -93,8 +93,7 @@ def test_a_setup_cut_short_is_begun_again_and_its_leftovers_are_ended(bench: Loc
 
     async def cut_short() -> None:
         preparing = asyncio.ensure_future(bench.host.prepare_workspace(bench.prepare_order(setup)))
-        while not (bench.workspace / "up").exists():  # noqa: ASYNC110 - a milestone of the command
-            await asyncio.sleep(0.02)
+        await becomes_true((bench.workspace / "up").exists)
         await bench.host.close()
         with pytest.raises(HostUnavailableError):
             await preparing

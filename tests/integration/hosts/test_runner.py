@@ -94,7 +94,7 @@ def test_a_signal_that_ends_the_command_counts_as_a_shell_counts_it(work_folder:
 
 def test_a_timeout_ends_children_in_sessions_of_their_own_too(work_folder: Path) -> None:
     line = "setsid sh -c 'echo > child; exec sleep 300' & echo > up; sleep 300"
-    record = ended(start(work_folder, line, timeout_s=0.5))
+    record = ended(start(work_folder, line, timeout_s=2.0))
     assert record.timed_out
     assert (work_folder / "up").exists()
     assert work_below(work_folder) == []
