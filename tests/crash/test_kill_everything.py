@@ -6,8 +6,8 @@ those of the undisturbed run. ``POINTSMAN_KILLS`` says how often (a power of pat
 about ten seconds); the moments come from ``POINTSMAN_SEED`` and are printed with a failure.
 """
 
+import hashlib
 import os
-import random
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -55,13 +55,12 @@ def demonstration(tmp_path: Path) -> Iterator[Demonstration]:
 
 
 def moments(kind: str) -> list[float]:
-    chosen = random.Random(f"{SEED} {kind}")
-    return [chosen.random() for _ in range(KILLS)]
+    """Draw moments in [0, 1) from the seed alone."""
+    drawn = (hashlib.sha256(f"{SEED} {kind} {n}".encode()).digest() for n in range(KILLS))
+    return [int.from_bytes(each[:6]) / 2**48 for each in drawn]
 
 
-def disturb(
-    demonstration: Demonstration, find: Callable[[Path], set[int]], after_s: float
-) -> None:
+def disturb(demonstration: Demonstration, find: Callable[[Path], set[int]], after_s: float) -> None:
     """Begin the demonstration and kill what ``find`` finds after a while, unless it ended."""
     going = demonstration.begin()
     watch = threading.Timer(after_s, kill_all, (find, demonstration.data))

@@ -14,9 +14,12 @@ from pathlib import Path
 
 def _read(pid: int, what: str) -> str:
     try:
-        return Path(f"/proc/{pid}/{what}").read_bytes().replace(b"\0", b"\n").decode(errors="replace")
+        return (
+            Path(f"/proc/{pid}/{what}").read_bytes().replace(b"\0", b"\n").decode(errors="replace")
+        )
     except OSError:
         return ""
+    return raw.replace(b"\0", b"\n").decode(errors="replace")
 
 
 def _parent(pid: int) -> int:
@@ -41,7 +44,9 @@ def _cwd(pid: int) -> str:
 def engine_of(data: Path) -> set[int]:
     """Return the server of a data directory, its Ray and all Ray workers."""
     named = f"POINTSMAN_DATA={data}\n"
-    return {pid for pid in _pids() if named in _read(pid, "environ") + "\n" and not _runs(pid, data)}
+    return {
+        pid for pid in _pids() if named in _read(pid, "environ") + "\n" and not _runs(pid, data)
+    }
 
 
 def agents_of(data: Path) -> set[int]:
