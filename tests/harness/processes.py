@@ -14,9 +14,7 @@ from pathlib import Path
 
 def _read(pid: int, what: str) -> str:
     try:
-        return (
-            Path(f"/proc/{pid}/{what}").read_bytes().replace(b"\0", b"\n").decode(errors="replace")
-        )
+        raw = Path(f"/proc/{pid}/{what}").read_bytes()
     except OSError:
         return ""
     return raw.replace(b"\0", b"\n").decode(errors="replace")
