@@ -14,6 +14,8 @@ from pointsman.graph.definition import (
     EndNode,
     EndResult,
     GateNode,
+    JoinNode,
+    ParallelNode,
 )
 from pointsman.graph.events import (
     AttemptStarted,
@@ -41,6 +43,7 @@ from pointsman.graph.run import (
     Visit,
     WorkspaceStatus,
 )
+from pointsman.graph.runnable import NOT_STARTED
 from pointsman.graph.settlement import SettlementOutcome
 from pointsman.graph.work import CheckExited
 
@@ -75,6 +78,8 @@ def advance(run: Run) -> tuple[Event, ...]:
             return (NodeCompleted(node=visit.node, visit_id=visit.visit_id),)
         case GateNode():
             return _gate(run, visit, node)
+        case ParallelNode() | JoinNode():
+            raise AssertionError(f"{visit.visit_id}: {NOT_STARTED}")
         case EndNode():
             return (_end(run, visit, node),)
         case _:

@@ -1,26 +1,33 @@
 """The models of the workflow format (version 1): shapes only, no cross-checks.
 
-A definition is a graph of named nodes. What a single value may look like is said here;
-what nodes may say about each other (targets, cycles, operand types) is ``validate``'s.
+A definition is a graph of named nodes. What a single value may look like is said here (parts
+that kinds share in ``declarations``, parallel groups and joins in ``reviews``); what nodes may
+say about each other (targets, cycles, operand types) is ``validate``'s.
 Unknown keys are errors everywhere, and nothing is coerced: ``"true"`` is a string.
 """
 
 from enum import StrEnum
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import (
-    BeforeValidator,
-    Discriminator,
-    Field,
-    StringConstraints,
-    Tag,
-    model_validator,
-)
+from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from pointsman.graph import limits
 from pointsman.graph.conditions import Condition
-from pointsman.graph.model import JsonScalar, Model
+from pointsman.graph.declarations import (
+    AgentChoice,
+    AgentMode,
+    Binding,
+    FieldDeclaration,
+    FieldType,
+    InputBinding,
+    Repeat,
+    ReportContract,
+    Route,
+    RouteTarget,
+)
+from pointsman.graph.model import Model
+from pointsman.graph.reviews import JoinNode, ParallelNode
 from pointsman.graph.value_types import (
     EnvironmentName,
     FieldName,
@@ -31,6 +38,42 @@ from pointsman.graph.value_types import (
     Seconds,
     Title,
 )
+
+__all__ = [
+    "AUTOMATED_KINDS",
+    "FORMAT_VERSION",
+    "AgentChoice",
+    "AgentMode",
+    "AgentNode",
+    "AgentResume",
+    "Argv",
+    "Binding",
+    "CheckNode",
+    "CheckRetry",
+    "CommandLine",
+    "DecisionNode",
+    "EndNode",
+    "EndResult",
+    "FieldDeclaration",
+    "FieldType",
+    "GateDeciders",
+    "GateDecisions",
+    "GateNode",
+    "InputBinding",
+    "JoinNode",
+    "Node",
+    "ParallelNode",
+    "Repeat",
+    "ReportContract",
+    "Route",
+    "RouteTarget",
+    "Rule",
+    "SetupCommand",
+    "ShellLine",
+    "VisitBound",
+    "Workflow",
+    "WorkspaceSetup",
+]
 
 FORMAT_VERSION: Final = 1
 
@@ -58,7 +101,11 @@ class AgentResume(Model):
 
 
 class AgentNode(Model):
-    """A visit of this node is one agent's work, ended by settlement and a typed report."""
+    """A visit of this node is one agent's work, ended by settlement and a typed report.
+
+    With ``review``, as in the other kinds, the visit consumes what that join found: the head
+    is compared with the frozen commit once more before it (§10.27 of the design).
+    """
 
     kind: Literal["agent"]
     title: Title | None = None
@@ -68,6 +115,7 @@ class AgentNode(Model):
     report: ReportContract = ReportContract()
     timeout: Seconds = limits.EXECUTION_TIMEOUT_DEFAULT_S
     resume: AgentResume | None = None
+    review: Name | None = None
     next: Route
     unresolved: Route | None = None
 
@@ -102,6 +150,7 @@ class CheckNode(Model):
     folder: RelativePath | None = None
     timeout: Seconds = limits.CHECK_TIMEOUT_DEFAULT_S
     retry: CheckRetry | None = None
+    review: Name | None = None
     next: Route
     unresolved: Route | None = None
 
@@ -112,6 +161,7 @@ class DecisionNode(Model):
     kind: Literal["decision"]
     title: Title | None = None
     rules: tuple[Rule, ...] = ()
+    review: Name | None = None
     otherwise: Route
 
 
@@ -122,12 +172,34 @@ class GateDecisions(Model):
     request_changes: Route | None = None
 
 
+class GateDeciders(Model):
+    """Who may decide at a gate: anyone of a role, and the people named."""
+
+    roles: tuple[Name, ...] = Field(default=(), max_length=limits.DECIDERS_MAX)
+    people: tuple[Title, ...] = Field(default=(), max_length=limits.DECIDERS_MAX)
+
+    @model_validator(mode="after")
+    def _somebody_may_decide(self) -> Self:
+        if not self.roles and not self.people:
+            raise PydanticCustomError("deciders", "nobody could decide here")
+        for words in (self.roles, self.people):
+            if len(set(words)) != len(words):
+                raise PydanticCustomError("deciders", "the same name stands here twice")
+        return self
+
+
 class GateNode(Model):
-    """The run waits here for a person's explicit decision."""
+    """The run waits here for a person's explicit decision.
+
+    ``review`` names the join whose frozen commit is decided upon; without ``decide`` everyone
+    who may act on the run may decide.
+    """
 
     kind: Literal["gate"]
     title: Title
     description: str | None = None
+    review: Name | None = None
+    decide: GateDeciders | None = None
     decisions: GateDecisions = GateDecisions()
 
 
@@ -147,10 +219,12 @@ class EndNode(Model):
 
 
 Node = Annotated[
-    AgentNode | CheckNode | DecisionNode | GateNode | EndNode, Field(discriminator="kind")
+    AgentNode | CheckNode | DecisionNode | ParallelNode | JoinNode | GateNode | EndNode,
+    Field(discriminator="kind"),
 ]
 
-AUTOMATED_KINDS: Final = frozenset({"agent", "check", "decision"})
+# What an exhausted whole-run bound refuses; gates, ends and a committed group's join are entered.
+AUTOMATED_KINDS: Final = frozenset({"agent", "check", "decision", "parallel"})
 
 
 class VisitBound(Model):

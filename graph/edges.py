@@ -1,8 +1,9 @@
-"""The edges of a workflow: each declared route, and each destination of an exhausted bound.
+"""The edges of a workflow: declared routes, groups to their joins, exits of exhausted bounds.
 
-Counted for the published limit are routes and limit destinations (§10.8). The whole-run bound
-is one declaration but leads away from every route into automated work, so ``edges`` has one
-edge for each of those.
+Counted for the published limit are routes, limit destinations and each group's way to its join
+(§10.8). The whole-run bound is one declaration but leads away from every route into automated
+work, and from a group that has too few visits left for its branches, so ``edges`` has one edge
+for each of those.
 """
 
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from pointsman.graph.definition import (
     DecisionNode,
     EndNode,
     GateNode,
+    JoinNode,
+    ParallelNode,
     RouteTarget,
     Workflow,
 )
@@ -26,6 +29,7 @@ class EdgeKind(StrEnum):
     """What makes a run take an edge."""
 
     ROUTE = "route"
+    JOIN = "join"
     REPEAT_LIMIT = "repeat_limit"
     VISIT_LIMIT = "visit_limit"
 
@@ -68,6 +72,13 @@ def routes(workflow: Workflow) -> Iterator[Declared]:
                     target = getattr(decisions, decision)
                     if target is not None:
                         yield Declared(name, (*here, "decisions", decision), target, True)
+            case ParallelNode():
+                if node.unresolved is not None:
+                    yield Declared(name, (*here, "unresolved"), node.unresolved, False)
+            case JoinNode():
+                yield Declared(name, (*here, "next"), node.next, True)
+                if node.incomplete is not None:
+                    yield Declared(name, (*here, "incomplete"), node.incomplete, False)
             case EndNode():
                 pass
 
@@ -99,10 +110,22 @@ def edges(workflow: Workflow) -> tuple[Edge, ...]:
         found.extend(
             Edge(route.source, to, kind, where, False, leaves_result) for to, kind, where in exits
         )
+    found.extend(_group_edges(workflow))
     return tuple(edge for edge in found if edge.to in workflow.nodes)
+
+
+def _group_edges(workflow: Workflow) -> Iterator[Edge]:
+    """Lead each group to its join, and to the whole-run exit when its branches do not fit."""
+    for name, node in workflow.nodes.items():
+        if isinstance(node, ParallelNode):
+            yield Edge(name, node.join, EdgeKind.JOIN, ("nodes", name, "join"), False, True)
+            if workflow.visits.at_limit is not None:
+                where = ("visits", "at_limit")
+                yield Edge(name, workflow.visits.at_limit, EdgeKind.VISIT_LIMIT, where, False, True)
 
 
 def count(workflow: Workflow) -> int:
     """Return how many edges count for the published limit (§10.8)."""
     declared = sum(1 if route.target.repeat is None else 2 for route in routes(workflow))
-    return declared + (workflow.visits.at_limit is not None)
+    groups = sum(isinstance(node, ParallelNode) for node in workflow.nodes.values())
+    return declared + groups + (workflow.visits.at_limit is not None)

@@ -1,8 +1,9 @@
-"""The paths by which conditions and bindings name a typed value of a run.
+"""The paths by which conditions and bindings name a value of a run.
 
-``run.input.<name>``, ``report.<node>.<field>``, ``check.<node>.<field>`` and
-``gate.<node>.<field>`` are single values; ``report.<node>``, ``check.<node>`` and
-``gate.<node>`` are whole results, for bindings only.
+``run.input.<name>``, ``report.<node>.<field>``, ``check.<node>.<field>``,
+``gate.<node>.<field>``, ``join.<join>.outcome`` and ``join.<join>.<branch>.<field>`` are single
+values. For bindings only there are ``report.<node>``, ``check.<node>`` and ``gate.<node>`` as
+whole results, ``gate.<node>.comments`` and ``join.<join>.reports``.
 """
 
 import re
@@ -13,12 +14,13 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from pointsman.graph.declarations import FieldDeclaration, FieldType
 from pointsman.graph.definition import (
     AgentNode,
     CheckNode,
-    FieldDeclaration,
-    FieldType,
     GateNode,
+    JoinNode,
+    ParallelNode,
     Workflow,
 )
 from pointsman.graph.model import JsonScalar, Model
@@ -31,6 +33,7 @@ from pointsman.graph.results import (
     ReportOutcome,
     ReportResult,
 )
+from pointsman.graph.reviews import Branch
 
 
 class Root(StrEnum):
@@ -40,6 +43,11 @@ class Root(StrEnum):
     REPORT = "report"
     CHECK = "check"
     GATE = "gate"
+    JOIN = "join"
+
+
+# What a join's or a gate's result holds beside single values: readable by bindings only.
+_LISTS: Final = frozenset({(Root.JOIN, "reports"), (Root.GATE, "comments")})
 
 
 class Path(Model):
@@ -47,27 +55,35 @@ class Path(Model):
 
     root: Root
     name: str
+    branch: str | None = None
     field: str | None = None
 
     @property
     def whole(self) -> bool:
-        """Whether the path names a whole result instead of one value."""
-        return self.field is None and self.root is not Root.INPUT
+        """Whether the path names something larger than one value, which only bindings read."""
+        if self.branch is not None or self.root is Root.INPUT:
+            return False
+        return self.field is None or (self.root, self.field) in _LISTS
 
     def __str__(self) -> str:
-        return ".".join(part for part in (self.root.value, self.name, self.field) if part)
+        parts = (self.root.value, self.name, self.branch, self.field)
+        return ".".join(part for part in parts if part)
 
 
 _INPUT: Final = re.compile(r"run\.input\.([a-z][a-z0-9_]*)")
 _RESULT: Final = re.compile(r"(report|check|gate)\.([a-z][a-z0-9-]*)(?:\.([a-z][a-z0-9_]*))?")
+_JOIN: Final = re.compile(
+    r"join\.([a-z][a-z0-9-]*)(?:\.([a-z][a-z0-9-]*)(?=\.))?\.([a-z][a-z0-9_]*)"
+)
 
 _SHAPES: Final = (
-    "write run.input.<name>, report.<node>.<field>, check.<node>.exit_code or gate.<node>.decision"
+    "write run.input.<name>, report.<node>.<field>, check.<node>.exit_code, "
+    "gate.<node>.decision or join.<join>.<branch>.<field>"
 )
 
 
-def _enum(members: type[StrEnum]) -> FieldDeclaration:
-    return FieldDeclaration(type=FieldType.ENUM, values=tuple(members))
+def _enum(*members: str) -> FieldDeclaration:
+    return FieldDeclaration(type=FieldType.ENUM, values=members)
 
 
 _STRING: Final = FieldDeclaration(type=FieldType.STRING)
@@ -75,7 +91,7 @@ _NUMBER: Final = FieldDeclaration(type=FieldType.NUMBER)
 _BOOLEAN: Final = FieldDeclaration(type=FieldType.BOOLEAN)
 
 REPORT_FIELDS: Final[Mapping[str, FieldDeclaration]] = MappingProxyType(
-    {"outcome": _enum(ReportOutcome), "summary": _STRING}
+    {"outcome": _enum(*ReportOutcome), "summary": _STRING}
 )
 CHECK_FIELDS: Final[Mapping[str, FieldDeclaration]] = MappingProxyType(
     {
@@ -86,7 +102,11 @@ CHECK_FIELDS: Final[Mapping[str, FieldDeclaration]] = MappingProxyType(
     }
 )
 GATE_FIELDS: Final[Mapping[str, FieldDeclaration]] = MappingProxyType(
-    {"decision": _enum(GateDecision), "note": _STRING}
+    {"decision": _enum(*GateDecision), "note": _STRING}
+)
+# Nothing of an incomplete join can be read (§10.22), so no other outcome is ever seen.
+JOIN_FIELDS: Final[Mapping[str, FieldDeclaration]] = MappingProxyType(
+    {"outcome": _enum("all_completed")}
 )
 
 
@@ -98,11 +118,21 @@ def parse(text: str) -> Path | None:
     found = _RESULT.fullmatch(text)
     if found is not None:
         return Path(root=Root(found[1]), name=found[2], field=found[3])
+    found = _JOIN.fullmatch(text)
+    if found is not None:
+        return Path(root=Root.JOIN, name=found[1], branch=found[2], field=found[3])
     return None
 
 
+def branches_of(workflow: Workflow, join: str) -> Mapping[str, Branch] | None:
+    """Return the branches a join waits for; ``None`` if it is no join over a group."""
+    node = workflow.nodes.get(join)
+    group = workflow.nodes.get(node.of) if isinstance(node, JoinNode) else None
+    return group.branches if isinstance(group, ParallelNode) else None
+
+
 def result_fields(workflow: Workflow, path: Path) -> Mapping[str, FieldDeclaration] | None:
-    """Return the values a result path may name at its node; ``None`` if there are none."""
+    """Return the single values there are where a path reads; ``None`` if it reads from nothing."""
     match path.root, workflow.nodes.get(path.name):
         case Root.REPORT, AgentNode(report=report):
             return {**report.fields, **REPORT_FIELDS}
@@ -110,6 +140,11 @@ def result_fields(workflow: Workflow, path: Path) -> Mapping[str, FieldDeclarati
             return CHECK_FIELDS
         case Root.GATE, GateNode():
             return GATE_FIELDS
+        case Root.JOIN, JoinNode() if path.branch is None:
+            return JOIN_FIELDS
+        case Root.JOIN, JoinNode():
+            branch = (branches_of(workflow, path.name) or {}).get(path.branch or "")
+            return {**branch.report.fields, **REPORT_FIELDS} if branch is not None else None
         case _:
             return None
 
@@ -118,8 +153,10 @@ def declared(workflow: Workflow, path: Path) -> FieldDeclaration | None:
     """Return the type of a single value; ``None`` for whole results and what does not exist."""
     if path.root is Root.INPUT:
         return workflow.inputs.get(path.name)
+    if path.whole or path.field is None:
+        return None
     fields = result_fields(workflow, path)
-    return fields.get(path.field) if fields is not None and path.field is not None else None
+    return fields.get(path.field) if fields is not None else None
 
 
 def why_unknown(workflow: Workflow, text: str) -> tuple[str, str]:
@@ -130,27 +167,39 @@ def why_unknown(workflow: Workflow, text: str) -> tuple[str, str]:
         return f"'{text}' is no path", _SHAPES
     if path.root is Root.INPUT:
         return f"the run has no input '{path.name}'", meant(path.name, workflow.inputs)
-    if path.name not in workflow.nodes:
+    node = workflow.nodes.get(path.name)
+    if node is None:
         return f"there is no node '{path.name}'", meant(path.name, workflow.nodes)
     fields = result_fields(workflow, path)
+    if fields is None and path.branch is not None and isinstance(node, JoinNode):
+        branches = branches_of(workflow, path.name) or {}
+        return f"join '{path.name}' has no branch '{path.branch}'", meant(path.branch, branches)
     if fields is None:
-        kind = workflow.nodes[path.name].kind
-        return f"node '{path.name}' of kind {kind} has no {path.root}", _of_kind(kind, path.name)
-    if path.field is None:
-        return (
-            f"'{text}' is a whole result, not one value",
-            f"name one of its values: {listed(fields)}",
-        )
-    return (
-        f"the {path.root} of node '{path.name}' has no field '{path.field}'",
-        meant(path.field, fields),
-    )
+        message = f"node '{path.name}' of kind {node.kind} has no {path.root}"
+        return message, _of_kind(node.kind, path.name)
+    if path.whole:
+        values = f"name one of its values: {listed(fields)}"
+        if path.root is Root.JOIN:
+            values = f"name one value of a branch: join.{path.name}.<branch>.<field>"
+        return f"'{text}' is a whole result, not one value", values
+    subject = f"the {path.root} of node '{path.name}'"
+    if path.branch is not None:
+        subject = f"branch '{path.branch}' of join '{path.name}'"
+    return f"{subject} has no field '{path.field}'", meant(path.field or "", fields)
 
 
 def _of_kind(kind: str, name: str) -> str:
-    roots = {"agent": Root.REPORT, "check": Root.CHECK, "gate": Root.GATE}
-    root = roots.get(kind)
-    return f"write {root}.{name}" if root else "only agents, checks and gates leave results"
+    written = {
+        "agent": f"report.{name}",
+        "check": f"check.{name}",
+        "gate": f"gate.{name}",
+        "join": f"join.{name}.<branch>.<field>",
+    }.get(kind)
+    if written is not None:
+        return f"write {written}"
+    if kind == "parallel":
+        return "read a group's reports at its join: join.<join>.<branch>.<field>"
+    return "only agents, checks, joins and gates leave results"
 
 
 def value_at(
@@ -181,7 +230,7 @@ def _check_values(check: CheckResult) -> dict[str, JsonScalar]:
     }
 
 
-def whole_at(path: Path, results: Mapping[str, NodeResult]) -> dict[str, JsonValue] | None:
+def whole_at(path: Path, results: Mapping[str, NodeResult]) -> JsonValue:
     """Return the whole result a path names now, as JSON; ``None`` if it is absent."""
     match path.root, results.get(path.name):
         case Root.REPORT, ReportResult() as report:
@@ -194,10 +243,18 @@ def whole_at(path: Path, results: Mapping[str, NodeResult]) -> dict[str, JsonVal
         case Root.CHECK, CheckResult() as check:
             return {**_check_values(check), "output_tail": check.output_tail}
         case Root.GATE, GateResult() as gate:
-            note = {"note": gate.note} if gate.note is not None else {}
-            return {"decision": gate.decision.value, **note}
+            return _gate_values(path, gate)
         case _:
             return None
+
+
+def _gate_values(path: Path, gate: GateResult) -> JsonValue:
+    comments: list[JsonValue] = [each.model_dump(mode="json") for each in gate.comments]
+    if path.field == "comments":
+        return comments or None
+    note = {"note": gate.note} if gate.note is not None else {}
+    said: dict[str, JsonValue] = {"decision": gate.decision.value, **note}
+    return {**said, "comments": comments} if comments else said
 
 
 def reference_at(path: Path, results: Mapping[str, NodeResult]) -> str:

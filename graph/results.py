@@ -61,6 +61,14 @@ class GateDecision(StrEnum):
     REQUEST_CHANGES = "request_changes"
 
 
+class GateComment(Model):
+    """One remark of a person on a line of the change that was decided upon."""
+
+    path: str
+    line: int
+    text: str
+
+
 class GateResult(Model):
     """A person's recorded decision."""
 
@@ -68,6 +76,7 @@ class GateResult(Model):
     gate_id: str
     decision: GateDecision
     note: str | None = None
+    comments: tuple[GateComment, ...] = ()
     decided_by: str
 
 

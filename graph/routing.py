@@ -9,6 +9,8 @@ from pointsman.graph.definition import (
     DecisionNode,
     EndNode,
     GateNode,
+    JoinNode,
+    ParallelNode,
     RouteTarget,
 )
 from pointsman.graph.events import (
@@ -25,6 +27,7 @@ from pointsman.graph.paths import parse, value_at
 from pointsman.graph.predicate import ConsideredRule, evaluate
 from pointsman.graph.results import GateDecision
 from pointsman.graph.run import Run, Visit
+from pointsman.graph.runnable import NOT_STARTED
 
 
 def enter_first(run: Run) -> tuple[Event, ...]:
@@ -42,6 +45,8 @@ def leave(run: Run, visit: Visit) -> tuple[Event, ...]:
             return _decide(run, visit, node)
         case GateNode():
             return _leave_gate(run, visit, node)
+        case ParallelNode() | JoinNode():
+            raise AssertionError(f"{visit.visit_id}: {NOT_STARTED}")
         case EndNode():
             raise AssertionError(f"{visit.visit_id} is an end: nothing follows")
 

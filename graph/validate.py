@@ -1,46 +1,58 @@
 """Everything that can be wrong with a well-shaped definition: all problems, at their places.
 
-Shapes and single values are ``definition``'s. Here: what nodes say about each other, by
-subject: targets (this file), the graph, and conditions with bindings.
+Shapes and single values are ``definition``'s. Here: what nodes say about each other, as a list
+of rules by subject: targets and contracts (this file), the graph, parallel groups with their
+reviews, and conditions with bindings. Each rule stands alone, so that a test can leave it out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from types import MappingProxyType
+from typing import Final
 
 from pointsman.graph import limits
-from pointsman.graph.definition import AUTOMATED_KINDS, AgentNode, Workflow
+from pointsman.graph import validate_conditions as conditions
+from pointsman.graph import validate_graph as graph
+from pointsman.graph import validate_groups as groups
+from pointsman.graph import validate_reviews as reviews
+from pointsman.graph.declarations import ReportContract
+from pointsman.graph.definition import AgentNode, ParallelNode, Workflow
 from pointsman.graph.edges import count, routes
 from pointsman.graph.paths import REPORT_FIELDS
 from pointsman.graph.problem import Problem, Where, listed, meant
-from pointsman.graph.validate_conditions import binding_problems, condition_problems
-from pointsman.graph.validate_graph import cycle_problems, reach_problems
 
-__all__ = ["Problem", "problems"]
+__all__ = ["RULES", "Problem", "problems"]
 
 
-def problems(workflow: Workflow) -> tuple[Problem, ...]:
-    """Return every problem; none means that a run can be started from this definition.
+def problems(workflow: Workflow, *, without: frozenset[str] = frozenset()) -> tuple[Problem, ...]:
+    """Return every problem; none means that the definition is valid.
 
-    What follows from a mistyped target is not told: a node may be out of reach for it.
+    What follows from a mistyped target is not told: a node may be out of reach for it. Rules
+    named in ``without`` are left out; only tests do that.
     """
-    targets = list(_target_problems(workflow))
-    found = [*targets, *_limit_problems(workflow), *_report_problems(workflow)]
-    found += cycle_problems(workflow)
-    if not any(problem.code == "unknown_target" for problem in targets):
-        found += reach_problems(workflow)
-    found += condition_problems(workflow)
-    found += binding_problems(workflow)
+    assert without <= set(RULES), f"there is no rule {without - set(RULES)}"
+    found: list[Problem] = []
+    for name, rule in RULES.items():
+        if name in without or (name in _OF_WHOLE_GRAPHS and _misled(found)):
+            continue
+        found.extend(islice(rule(workflow), limits.PROBLEMS_MAX - len(found)))
     return tuple(found)
 
 
-def _target_problems(workflow: Workflow) -> Iterator[Problem]:
+_MISLEADING: Final = frozenset({"unknown_target", "not_a_join", "not_a_group", "join_mismatch"})
+
+
+def _misled(found: Iterable[Problem]) -> bool:
+    return any(problem.code in _MISLEADING for problem in found)
+
+
+def target_problems(workflow: Workflow) -> Iterator[Problem]:
+    """Every route, limit destination and the entry names a node."""
     yield from _target(workflow, workflow.entry, ("entry",))
     for route in routes(workflow):
         yield from _target(workflow, route.target.to, (*route.where, "to"))
-        if route.target.repeat is not None:
-            where = (*route.where, "repeat", "at_limit")
-            yield from _limit_target(workflow, route.target.repeat.at_limit, where)
-    if workflow.visits.at_limit is not None:
-        yield from _limit_target(workflow, workflow.visits.at_limit, ("visits", "at_limit"))
+    for name, where in _limit_destinations(workflow):
+        yield from _target(workflow, name, where)
 
 
 def _target(workflow: Workflow, name: str, where: Where) -> Iterator[Problem]:
@@ -53,40 +65,87 @@ def _target(workflow: Workflow, name: str, where: Where) -> Iterator[Problem]:
         )
 
 
-def _limit_target(workflow: Workflow, name: str, where: Where) -> Iterator[Problem]:
-    yield from _target(workflow, name, where)
-    node = workflow.nodes.get(name)
-    if node is not None and node.kind in AUTOMATED_KINDS:
-        rests = [other for other, each in workflow.nodes.items() if each.kind in ("gate", "end")]
-        yield Problem(
-            code="limit_destination_automated",
-            where=where,
-            message=f"an exhausted bound may not lead to node '{name}' of kind {node.kind}",
-            mend=f"name a gate or an end; there are: {listed(rests)}",
-        )
+def _limit_destinations(workflow: Workflow) -> Iterator[tuple[str, Where]]:
+    for route in routes(workflow):
+        if route.target.repeat is not None:
+            yield route.target.repeat.at_limit, (*route.where, "repeat", "at_limit")
+    if workflow.visits.at_limit is not None:
+        yield workflow.visits.at_limit, ("visits", "at_limit")
 
 
-def _limit_problems(workflow: Workflow) -> Iterator[Problem]:
+def limit_destination_problems(workflow: Workflow) -> Iterator[Problem]:
+    """An exhausted bound leads to a gate or an end, never to further automated work."""
+    for name, where in _limit_destinations(workflow):
+        node = workflow.nodes.get(name)
+        if node is not None and node.kind not in ("gate", "end"):
+            rests = [key for key, each in workflow.nodes.items() if each.kind in ("gate", "end")]
+            yield Problem(
+                code="limit_destination_automated",
+                where=where,
+                message=f"an exhausted bound may not lead to node '{name}' of kind {node.kind}",
+                mend=f"name a gate or an end; there are: {listed(rests)}",
+            )
+
+
+def edge_problems(workflow: Workflow) -> Iterator[Problem]:
+    """The graph has no more edges than published."""
     number = count(workflow)
     if number > limits.EDGES_MAX:
         yield Problem(
             code="too_many_edges",
             where=("nodes",),
-            message=f"the graph has {number} edges (routes and limit destinations); "
-            f"{limits.EDGES_MAX} may be",
+            message=f"the graph has {number} edges (routes, limit destinations, groups to their "
+            f"joins); {limits.EDGES_MAX} may be",
             mend="merge rules that lead to the same node, or split the workflow",
         )
 
 
-def _report_problems(workflow: Workflow) -> Iterator[Problem]:
+def contract_problems(workflow: Workflow) -> Iterator[Problem]:
+    """No contract declares what every report has anyway."""
     for name, node in workflow.nodes.items():
-        if not isinstance(node, AgentNode):
-            continue
-        for field in node.report.fields:
-            if field in REPORT_FIELDS:
-                yield Problem(
-                    code="reserved_field",
-                    where=("nodes", name, "report", "fields", field),
-                    message=f"every report has its own '{field}'; it cannot be declared",
-                    mend=f"leave it out (report.{name}.{field} can be read) or rename it",
-                )
+        if isinstance(node, AgentNode):
+            yield from _reserved(node.report, ("nodes", name), f"report.{name}")
+        elif isinstance(node, ParallelNode):
+            for key, branch in node.branches.items():
+                where = ("nodes", name, "branches", key)
+                yield from _reserved(branch.report, where, f"join.{node.join}.{key}")
+
+
+def _reserved(contract: ReportContract, where: Where, path: str) -> Iterator[Problem]:
+    for field in contract.fields:
+        if field in REPORT_FIELDS:
+            yield Problem(
+                code="reserved_field",
+                where=(*where, "report", "fields", field),
+                message=f"every report has its own '{field}'; it cannot be declared",
+                mend=f"leave it out ({path}.{field} can be read) or rename it",
+            )
+
+
+# In this order; the trace of a mistake stops where following rules would only repeat it.
+RULES: Final[Mapping[str, Callable[[Workflow], Iterable[Problem]]]] = MappingProxyType(
+    {
+        "targets": target_problems,
+        "limit destinations": limit_destination_problems,
+        "edges": edge_problems,
+        "contracts": contract_problems,
+        "groups and joins": groups.pairing_problems,
+        "joins entered": groups.entry_problems,
+        "groups inside themselves": groups.inside_problems,
+        "frozen inputs": groups.freeze_problems,
+        "reviewers' modes": groups.mode_problems,
+        "reviewers' work": groups.work_problems,
+        "cycles": graph.cycle_problems,
+        "reached nodes": graph.reach_problems,
+        "ways out": graph.exit_problems,
+        "terms": conditions.size_problems,
+        "rule names": conditions.name_problems,
+        "condition paths": conditions.path_problems,
+        "operands": conditions.operand_problems,
+        "binding paths": conditions.binding_path_problems,
+        "bound results": conditions.production_problems,
+        "reviews": reviews.name_problems,
+        "reviews done": reviews.done_problems,
+    }
+)
+_OF_WHOLE_GRAPHS: Final = frozenset({"reached nodes", "ways out"})

@@ -1,46 +1,67 @@
 """What conditions and bindings name: it exists, has the right type, and is there in time."""
 
-from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping
 
-from pointsman.graph.definition import AgentNode, DecisionNode, Workflow
-from pointsman.graph.edges import Edge, EdgeKind, edges
+from pointsman.graph.conditions import FieldTest
+from pointsman.graph.declarations import InputBinding
+from pointsman.graph.definition import AgentNode, DecisionNode, ParallelNode, Workflow
 from pointsman.graph.paths import Path, Root, declared, parse, result_fields, why_unknown
 from pointsman.graph.predicate import count_problems, depth_problems, terms, type_problems
 from pointsman.graph.problem import Problem, Where
+from pointsman.graph.ways import Ways
 
 
-def condition_problems(workflow: Workflow) -> list[Problem]:
-    """Check every decision's rules: names, size, paths and operands."""
-    found: list[Problem] = []
+def _decisions(workflow: Workflow) -> Iterator[tuple[DecisionNode, Where]]:
     for name, node in workflow.nodes.items():
         if isinstance(node, DecisionNode):
-            found += _decision_problems(workflow, node, ("nodes", name, "rules"))
-    return found
+            yield node, ("nodes", name, "rules")
 
 
-def _decision_problems(workflow: Workflow, node: DecisionNode, where: Where) -> list[Problem]:
-    found = count_problems(tuple(rule.when for rule in node.rules), where)
-    names: dict[str, int] = {}
-    for index, rule in enumerate(node.rules):
-        first = names.setdefault(rule.name, index)
-        if first != index:
-            found.append(
-                Problem(
+def _terms(workflow: Workflow) -> Iterator[tuple[Where, FieldTest]]:
+    for node, where in _decisions(workflow):
+        for index, rule in enumerate(node.rules):
+            for place, test, _ in terms(rule.when, (*where, index, "when")):
+                yield place, test
+
+
+def size_problems(workflow: Workflow) -> Iterator[Problem]:
+    """No decision has more terms, and none of them a greater depth, than published."""
+    for node, where in _decisions(workflow):
+        yield from count_problems(tuple(rule.when for rule in node.rules), where)
+        for index, rule in enumerate(node.rules):
+            yield from depth_problems(rule.when, (*where, index, "when"))
+
+
+def name_problems(workflow: Workflow) -> Iterator[Problem]:
+    """The rules of a decision are told apart by name."""
+    for node, where in _decisions(workflow):
+        names: dict[str, int] = {}
+        for index, rule in enumerate(node.rules):
+            first = names.setdefault(rule.name, index)
+            if first != index:
+                yield Problem(
                     code="duplicate_rule_name",
                     where=(*where, index, "name"),
                     message=f"rule {first + 1} of this decision is named '{rule.name}' too",
                     mend="name each rule of a decision differently; the trace shows the names",
                 )
-            )
-        found += depth_problems(rule.when, (*where, index, "when"))
-        for place, test, _ in terms(rule.when, (*where, index, "when")):
-            path = parse(test.field)
-            declaration = declared(workflow, path) if path is not None else None
-            if declaration is None:
-                found.append(_unknown_path(workflow, test.field, (*place, "field")))
-            else:
-                found += type_problems(test, declaration, place)
-    return found
+
+
+def path_problems(workflow: Workflow) -> Iterator[Problem]:
+    """Conditions read single values that exist."""
+    for place, test in _terms(workflow):
+        path = parse(test.field)
+        if path is None or declared(workflow, path) is None:
+            yield _unknown_path(workflow, test.field, (*place, "field"))
+
+
+def operand_problems(workflow: Workflow) -> Iterator[Problem]:
+    """Operators and operands fit the type of what they are compared with."""
+    for place, test in _terms(workflow):
+        path = parse(test.field)
+        declaration = declared(workflow, path) if path is not None else None
+        if declaration is not None:
+            yield from type_problems(test, declaration, place)
 
 
 def _unknown_path(workflow: Workflow, text: str, where: Where) -> Problem:
@@ -48,63 +69,49 @@ def _unknown_path(workflow: Workflow, text: str, where: Where) -> Problem:
     return Problem(code="unknown_path", where=where, message=message, mend=mend)
 
 
-def binding_problems(workflow: Workflow) -> list[Problem]:
-    """Check every agent's inputs; a required result must be there on every way to the agent."""
-    found: list[Problem] = []
-    following: dict[str, list[Edge]] = defaultdict(list)
-    for edge in edges(workflow):
-        # With all visits used no agent is entered any more, so nothing is bound on such a way.
-        if edge.kind is not EdgeKind.VISIT_LIMIT:
-            following[edge.source].append(edge)
+def _bindings(workflow: Workflow) -> Iterator[tuple[str, InputBinding, Where]]:
+    """Yield each binding of an agent or a branch with the node whose entry resolves it."""
     for name, node in workflow.nodes.items():
-        if not isinstance(node, AgentNode):
+        if isinstance(node, AgentNode):
+            yield from _at(name, node.inputs, ("nodes", name))
+        elif isinstance(node, ParallelNode):
+            for key, branch in node.branches.items():
+                yield from _at(name, branch.inputs, ("nodes", name, "branches", key))
+
+
+def _at(
+    node: str, inputs: Mapping[str, InputBinding], where: Where
+) -> Iterator[tuple[str, InputBinding, Where]]:
+    for key, binding in inputs.items():
+        yield node, binding, (*where, "inputs", key, "from")
+
+
+def binding_path_problems(workflow: Workflow) -> Iterator[Problem]:
+    """Inputs are bound to values or whole results that exist."""
+    for _, binding, where in _bindings(workflow):
+        path = parse(binding.from_)
+        if path is None or not _exists(workflow, path):
+            yield _unknown_path(workflow, binding.from_, where)
+
+
+def production_problems(workflow: Workflow) -> Iterator[Problem]:
+    """A required input's result is there on every way to the node."""
+    ways = Ways(workflow)
+    for node, binding, where in _bindings(workflow):
+        path = parse(binding.from_)
+        if path is None or path.root is Root.INPUT or binding.optional:
             continue
-        for key, binding in node.inputs.items():
-            where = ("nodes", name, "inputs", key, "from")
-            path = parse(binding.from_)
-            if path is None or not _exists(workflow, path):
-                found.append(_unknown_path(workflow, binding.from_, where))
-            elif not binding.optional and path.root is not Root.INPUT:
-                way = _way_without(workflow.entry, name, path.name, following)
-                if way is not None:
-                    found.append(_not_produced(path, way, where))
-    return found
+        if not _exists(workflow, path):
+            continue
+        way = ways.without(node, path.name, with_all_visits_used=False)
+        if way is not None:
+            yield _not_produced(path, way, where)
 
 
 def _exists(workflow: Workflow, path: Path) -> bool:
     if path.whole:
         return result_fields(workflow, path) is not None
     return declared(workflow, path) is not None
-
-
-def _way_without(
-    entry: str, to: str, producer: str, following: dict[str, list[Edge]]
-) -> list[str] | None:
-    """Return a shortest way from the entry to a node on which ``producer`` left no result.
-
-    A state is a node and whether the result is there when it is entered. Leaving the producer
-    well brings it; leaving it otherwise takes an earlier one away (§10.30).
-    """
-    start = (entry, False)
-    came_from: dict[tuple[str, bool], tuple[str, bool] | None] = {start: None}
-    todo = deque([start])
-    while todo:
-        state = todo.popleft()
-        if state == (to, False):
-            break
-        for edge in following.get(state[0], ()):
-            there = edge.leaves_result if state[0] == producer else state[1]
-            if (edge.to, there) not in came_from:
-                came_from[edge.to, there] = state
-                todo.append((edge.to, there))
-    if (to, False) not in came_from:
-        return None
-    way: list[str] = []
-    step: tuple[str, bool] | None = (to, False)
-    while step is not None:
-        way.append(step[0])
-        step = came_from[step]
-    return way[::-1]
 
 
 def _not_produced(path: Path, way: list[str], where: Where) -> Problem:

@@ -13,10 +13,15 @@ from pointsman.graph.problem import Problem
 
 
 def cycle_problems(workflow: Workflow) -> list[Problem]:
-    """Return one problem for each edge that closes a cycle in which nothing is counted."""
+    """Return one problem for each edge that closes a cycle in which nothing is counted.
+
+    Bounds that lead into automated work are left out: they are mistakes of their own.
+    """
     unbounded: dict[str, list[Edge]] = defaultdict(list)
     for edge in edges(workflow):
-        if not edge.bounded:
+        exit_ = edge.kind in (EdgeKind.REPEAT_LIMIT, EdgeKind.VISIT_LIMIT)
+        rests = workflow.nodes[edge.to].kind in ("gate", "end")
+        if not edge.bounded and (rests or not exit_):
             unbounded[edge.source].append(edge)
     closing = _closing_edges(workflow, unbounded)
     return [_unbounded(workflow, edge, cycle) for edge, cycle in closing]
@@ -78,19 +83,24 @@ def _unbounded(workflow: Workflow, edge: Edge, cycle: list[str]) -> Problem:
 
 
 def reach_problems(workflow: Workflow) -> list[Problem]:
-    """Return the nodes no run can come to, and those from which no run can come to its end."""
+    """Return the nodes no run can come to."""
     ways: dict[str, set[str]] = defaultdict(set)
-    back: dict[str, set[str]] = defaultdict(set)
     for edge in edges(workflow):
         ways[edge.source].add(edge.to)
-        back[edge.to].add(edge.source)
     starts = [workflow.entry]
     if workflow.visits.at_limit is not None:
         starts.append(workflow.visits.at_limit)
     reached = _closure(starts, ways)
+    return [_unreachable(name) for name in workflow.nodes if name not in reached]
+
+
+def exit_problems(workflow: Workflow) -> list[Problem]:
+    """Return the nodes from which no run can come to its end."""
+    back: dict[str, set[str]] = defaultdict(set)
+    for edge in edges(workflow):
+        back[edge.to].add(edge.source)
     ending = _closure([name for name, node in workflow.nodes.items() if _ends(node)], back)
-    lost = [_unreachable(name) for name in workflow.nodes if name not in reached]
-    return lost + [_no_way_out(name) for name in workflow.nodes if name not in ending]
+    return [_no_way_out(name) for name in workflow.nodes if name not in ending]
 
 
 def _ends(node: Node) -> bool:

@@ -75,6 +75,7 @@ PROBLEMS: Final = _kinds(
         ("PM0033", "provider_unavailable", 409),
         ("PM0034", "provider_mode_unsupported", 409),
         ("PM0035", "skill_missing", 409),
+        ("PM0036", "definition_not_runnable", 409),
         ("PM0040", "repository_missing", 409),
         ("PM0041", "repository_not_git", 409),
         ("PM0042", "repository_bare", 409),

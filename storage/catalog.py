@@ -31,7 +31,8 @@ FILES_MAX: Final = 1_000
 class CatalogEntry(Model):
     """One file of the catalogue. ``id`` is the file's stem when the file is broken.
 
-    ``file`` is relative to the project, or to the folder of packaged workflows.
+    ``file`` is relative to the project, or to the folder of packaged workflows. What is only
+    ``unsupported`` is valid and stays visible as not runnable here.
     """
 
     id: str
@@ -39,11 +40,12 @@ class CatalogEntry(Model):
     file: str
     workflow: Workflow | None
     problems: tuple[PlacedProblem, ...] = ()
+    unsupported: tuple[PlacedProblem, ...] = ()
 
     @property
     def runnable(self) -> bool:
         """Whether the file itself keeps nobody from starting a run."""
-        return self.workflow is not None and not self.problems
+        return self.workflow is not None and not self.problems and not self.unsupported
 
 
 def find(project: Path) -> tuple[CatalogEntry, ...]:
@@ -114,6 +116,7 @@ def _entry(origin: Literal["project", "example"], file: str, loaded: Loaded) -> 
         file=file,
         workflow=loaded.workflow,
         problems=loaded.problems,
+        unsupported=loaded.unsupported,
     )
 
 

@@ -8,12 +8,11 @@ from pydantic import Discriminator, Tag, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from pointsman.graph import conditions
+from pointsman.graph import conditions, limits
 from pointsman.graph.definition import Workflow
 from pointsman.graph.model import Model
 from pointsman.graph.problem import Problem, Where, listed, meant
 
-KINDS_OF_LATER_VERSIONS: Final = frozenset({"parallel", "join"})
 _KEY: Final = "[key]"
 
 
@@ -22,7 +21,7 @@ def shape_problems(error: ValidationError) -> list[Problem]:
     found: dict[Where, Problem] = {}
     types_at: dict[Where, set[str]] = {}
     inputs_at: dict[Where, object] = {}
-    for detail in error.errors(include_url=False):
+    for detail in error.errors(include_url=False)[: limits.PROBLEMS_MAX]:
         where, keys = _Walk().follow(detail["loc"])
         types_at.setdefault(where, set()).add(detail["type"])
         inputs_at[where] = detail["input"]
@@ -143,9 +142,11 @@ def _problem(detail: ErrorDetails, where: Where, keys: tuple[str, ...]) -> Probl
 
 
 _CUSTOM: Final = {
-    code: code for code in ("wrong_type", "enum_values", "one_operator", "path_leaves_folder")
+    code: code
+    for code in ("wrong_type", "enum_values", "one_operator", "path_leaves_folder", "deciders")
 }
 _MENDS: Final = {
+    "deciders": "write decide: {roles: [maintainer]} or {people: [ann]}, each name once",
     "enum_values": "write values: [first, second], with type: enum",
     "one_operator": "write for example {field: check.tests.exit_code, ne: 0}",
     "path_leaves_folder": "name a path below the repository's folder",
@@ -156,6 +157,8 @@ _MAPPINGS: Final = {
     "RouteTarget": "a node's name, or {to: …, repeat: {max: …, at_limit: …}}",
     "InputBinding": "a path, or {from: …, optional: true}",
     "FieldTest": "a condition, such as {field: check.tests.exit_code, ne: 0}",
+    "GateDeciders": "keys and values, such as {roles: [maintainer], people: [ann]}",
+    "FrozenInput": "workspace, or {input: …} with an input that names a change",
     "AgentChoice": "keys and values, such as {provider: claude, mode: edit}",
 }
 
@@ -178,12 +181,9 @@ def _missing(where: Where) -> Problem:
 
 
 def _kind(where: Where, kind: str) -> Problem:
-    kinds = ("agent", "check", "decision", "gate", "end")
-    shown = kind[:80]
-    if kind in KINDS_OF_LATER_VERSIONS:
-        message = f"node kind '{shown}' is not run by this version"
-        return _of("kind_not_run", where, message, f"this version runs {listed(kinds)}")
-    return _of("unknown_kind", where, f"there is no node kind '{shown}'", meant(kind, kinds))
+    kinds = ("agent", "check", "decision", "parallel", "join", "gate", "end")
+    message = f"there is no node kind '{kind[:80]}'"
+    return _of("unknown_kind", where, message, meant(kind, kinds))
 
 
 _PATTERN_WORDS: Final = {
@@ -202,6 +202,9 @@ def _unknown_value(where: Where, value: object, expected: str) -> Problem:
     if where == ("pointsman",):
         message = "this version reads format 1 only"
         return _of("unsupported_format", where, message, "write pointsman: 1")
+    if where[-1] == "freeze":
+        message = "only 'workspace' or an input can be frozen"
+        return _of("unknown_value", where, message, f"write {_MAPPINGS['FrozenInput']}")
     allowed = [part.strip("'") for part in expected.replace(" or ", ", ").split(", ")]
     shown = _quoted(value) if isinstance(value, str) else "this"
     mend = meant(value, allowed) if isinstance(value, str) else f"there are: {listed(allowed)}"
@@ -231,8 +234,11 @@ def _what(value: object) -> str:
             return "a mapping"
 
 
+_DURATIONS: Final = frozenset({("timeout",), ("deadline",)})
+
+
 def _scalar_wanted(kind: str, where: Where) -> str:
-    if where[-1:] == ("timeout",):
+    if where[-1:] in _DURATIONS:
         return "a duration, such as 90s, 10m or 2h"
     return {
         "string_type": "a text; put it in quotes if it looks like a number, true or false",
@@ -264,6 +270,6 @@ def _size(kind: str, where: Where, value: object, context: Mapping[str, Any]) ->
         case _:
             unit, bound = "", context.get("ge", context.get("le"))
             shown = f"{value!r} is out of range"
-            unit = "seconds" if where[-1:] == ("timeout",) else ""
+            unit = "seconds" if where[-1:] in _DURATIONS else ""
     side = "at most" if kind in ("string_too_long", "too_long", "less_than_equal") else "at least"
     return _of(_SIZES[kind], where, shown, f"{side} {bound} {unit}".rstrip())

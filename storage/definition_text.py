@@ -17,6 +17,7 @@ from pointsman.graph.definition import Workflow
 from pointsman.graph.model import Model
 from pointsman.graph.paths import Root, parse
 from pointsman.graph.problem import Problem, Where, meant
+from pointsman.graph.runnable import unsupported
 from pointsman.graph.validate import problems as graph_problems
 from pointsman.storage.definition_shapes import shape_problems
 from pointsman.storage.yaml_text import Position, YamlText, read_yaml
@@ -36,10 +37,14 @@ class PlacedProblem(Problem):
 
 
 class Loaded(Model):
-    """What a file holds: a workflow without problems, or problems."""
+    """What a file holds: a workflow without problems, or problems.
+
+    ``unsupported`` is what keeps a valid workflow from being started by this version.
+    """
 
     workflow: Workflow | None
     problems: tuple[PlacedProblem, ...]
+    unsupported: tuple[PlacedProblem, ...] = ()
 
 
 def read_definition(text: str | bytes, name: str) -> Loaded:
@@ -61,7 +66,13 @@ def read_definition(text: str | bytes, name: str) -> Loaded:
     placed.sort(key=lambda pair: pair[1])
     lines = _LINE_END.split(decoded)
     shown = tuple(_placed(problem, name, at, lines) for problem, at in placed)
-    return Loaded(workflow=None if shown else workflow, problems=shown)
+    if shown or workflow is None:
+        return Loaded(workflow=None, problems=shown)
+    lacking = tuple(
+        _placed(problem, name, _position(found, problem), lines)
+        for problem in unsupported(workflow)
+    )
+    return Loaded(workflow=workflow, problems=(), unsupported=lacking)
 
 
 _Refusal = tuple[str, Where, Position, str, str]
@@ -152,20 +163,36 @@ def _in_the_whole(
     document: dict[str, object], problem: Problem, removed: set[Where]
 ) -> Problem | None:
     """Judge an unknown name by the whole document: it may be that of a part taken out."""
-    if problem.code not in ("unknown_target", "unknown_path"):
+    if problem.code not in _OF_NAMES:
         return problem
     written = _value_at(document, problem.where)
-    if problem.code == "unknown_target":
-        nodes = document["nodes"]
-        assert isinstance(nodes, dict), "a graph was checked, so there are nodes"
-        if written in nodes:
-            return None
-        return problem.model_copy(update={"mend": meant(written, map(str, nodes))})
-    path = parse(written)
-    if path is None:
+    if problem.code == "freeze_input":
+        return None if {("inputs",), ("inputs", written)} & removed else problem
+    nodes = document["nodes"]
+    assert isinstance(nodes, dict), "a graph was checked, so there are nodes"
+    if problem.code == "unknown_path":
+        return None if _read_by(written, nodes) & removed else problem
+    if written in nodes:
+        return None if ("nodes", written) in removed else problem
+    if problem.code == "unknown_review":
         return problem
+    return problem.model_copy(update={"mend": meant(written, map(str, nodes))})
+
+
+_OF_NAMES: Final = frozenset({"unknown_target", "unknown_review", "unknown_path", "freeze_input"})
+
+
+def _read_by(text: str, nodes: dict[object, object]) -> set[Where]:
+    """Return the parts of the document that a path reads from; a join's are its group's too."""
+    path = parse(text)
+    if path is None:
+        return set()
     section = "inputs" if path.root is Root.INPUT else "nodes"
-    return None if {(section,), (section, path.name)} & removed else problem
+    parts: set[Where] = {(section,), (section, path.name)}
+    node = nodes.get(path.name)
+    if path.root is Root.JOIN and isinstance(node, dict):
+        parts.add(("nodes", str(node.get("of"))))
+    return parts
 
 
 def _value_at(document: object, where: Where) -> str:

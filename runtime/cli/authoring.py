@@ -32,6 +32,8 @@ def validate(call: Invocation, given: Sequence[Path]) -> int:
         if loaded.workflow is not None:
             nodes = len(loaded.workflow.nodes)
             call.terminal.show(f"{path}: {loaded.workflow.id} is valid ({nodes} nodes)")
+            if loaded.unsupported:
+                call.terminal.show("It is not runnable here:\n" + render(loaded.unsupported))
         else:
             call.terminal.show(render(loaded.problems))
     if broken:
@@ -42,7 +44,8 @@ def validate(call: Invocation, given: Sequence[Path]) -> int:
 
 def _files(given: Sequence[Path]) -> list[Path]:
     found: list[Path] = []
-    for path in given or (Path(catalog.FOLDER),):
+    own_folder = Path(catalog.FOLDER)
+    for path in given or ((own_folder,) if own_folder.is_dir() else ()):
         if not path.is_dir():
             found.append(path)
             continue
@@ -58,7 +61,8 @@ def _checked(path: Path, loaded: Loaded) -> dict[str, object]:
     workflow = loaded.workflow
     named = {"id": workflow.id, "revision": workflow.revision} if workflow is not None else None
     problems = [each.model_dump(mode="json") for each in loaded.problems]
-    return {"file": str(path), "workflow": named, "problems": problems}
+    lacking = [each.model_dump(mode="json") for each in loaded.unsupported]
+    return {"file": str(path), "workflow": named, "problems": problems, "not_runnable": lacking}
 
 
 def workflows(call: Invocation, repository: Path) -> int:

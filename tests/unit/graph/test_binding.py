@@ -102,7 +102,7 @@ def test_a_path_reads_one_value(text: str, value: object) -> None:
         "report.",
         "report.a.b.c",
         "report.a.b-c",
-        "join.a.b",
+        "join.a",
         "check.a.output\n",
         "run.input.task ",
         "__class__.a",

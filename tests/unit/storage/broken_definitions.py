@@ -43,8 +43,6 @@ SHAPES = {
         "unknown_key",
         HEAD + agent("a", following="{to: z, ‸at_limit: z}") + LAST,
     ),
-    "later kind parallel": ("kind_not_run", HEAD + "  a: {kind: ‸parallel, join: z}\n" + LAST),
-    "later kind join": ("kind_not_run", HEAD + "  a: {kind: ‸join, of: z, next: z}\n" + LAST),
     "unknown kind": ("unknown_kind", HEAD + "  a: {kind: ‸agnet, next: z}\n" + LAST),
     "a bad id": ("bad_name", HEAD.replace("id: w", "id: ‸My Flow") + "  a: {kind: end}\n"),
     "a bad node name": ("bad_key", HEAD + "  a: {kind: end}\n  ‸B_b: {kind: end}\n"),

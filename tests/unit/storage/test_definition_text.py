@@ -4,6 +4,7 @@ Method: broken definitions (``broken_definitions``) mark the place that must be 
 """
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -21,6 +22,9 @@ from tests.unit.storage.broken_definitions import (
     marked,
     rule,
 )
+from tests.unit.storage.broken_groups import GROUPS
+
+BROKEN = SHAPES | GRAPHS | TEXTS | GROUPS
 
 
 def read(text: str | bytes) -> Loaded:
@@ -28,7 +32,7 @@ def read(text: str | bytes) -> Loaded:
 
 
 @pytest.mark.parametrize(
-    "code,text", [pytest.param(*case, id=name) for name, case in (SHAPES | GRAPHS | TEXTS).items()]
+    "code,text", [pytest.param(*case, id=name) for name, case in BROKEN.items()]
 )
 def test_a_mistake_is_told_once_at_its_place(code: str, text: str) -> None:
     broken, line, column = marked(text)
@@ -243,3 +247,16 @@ def test_reading_a_damaged_definition_never_raises(data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(lines)))
     end = data.draw(st.integers(start, min(len(lines), start + 20)))
     read(lines[:start] + data.draw(PIECES) + lines[end:])
+
+
+def test_the_example_with_every_node_kind_is_valid_and_not_runnable_here() -> None:
+    path = Path(__file__).parent / "definitions" / "reviewed-change.yaml"
+    loaded = read(path.read_bytes())
+    assert loaded.problems == (), render(loaded.problems)
+    assert loaded.workflow is not None
+    kinds = {node.kind for node in loaded.workflow.nodes.values()}
+    assert kinds == {"agent", "check", "decision", "parallel", "join", "gate", "end"}
+    assert [(each.code, each.where, each.line) for each in loaded.unsupported] == [
+        ("kind_not_run", ("nodes", "reviewers", "kind"), 31),
+        ("kind_not_run", ("nodes", "review", "kind"), 39),
+    ]
