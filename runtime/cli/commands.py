@@ -1,5 +1,6 @@
 """The commands and their options, in the words of ``--help``. What they do stands elsewhere."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -34,6 +35,17 @@ RunName = Annotated[
     str,
     typer.Argument(metavar="RUN", help="The run's id, its beginning or end, or 'last'."),
 ]
+
+
+class State(StrEnum):
+    """The states of a run, by their public names; loading the core's own takes too long here."""
+
+    RUNNING = "running"
+    AWAITING_REVIEW = "awaiting_review"
+    UNRESOLVED = "unresolved"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELED = "canceled"
 
 
 def _version(asked: bool) -> None:
@@ -266,7 +278,7 @@ def cancel(
 def runs(
     context: typer.Context,
     state: Annotated[
-        list[str] | None, typer.Option("--state", help="Only runs in this state; repeatable.")
+        list[State] | None, typer.Option("--state", help="Only runs in this state; repeatable.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many.")] = 20,
     data: Data = None,

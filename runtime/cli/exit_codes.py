@@ -44,7 +44,7 @@ _OF_STATE: Final = {
     "canceled": ExitCode.CANCELED,
 }
 
-_UNAVAILABLE: Final = frozenset(
+UNAVAILABLE_PROBLEMS: Final = frozenset(
     {
         "unauthorized",
         "origin_refused",
@@ -64,7 +64,7 @@ _UNAVAILABLE: Final = frozenset(
     }
 )
 
-_REFUSED: Final = frozenset(
+REFUSING_PROBLEMS: Final = frozenset(
     {
         "run_ended",
         "not_allowed",
@@ -90,6 +90,6 @@ def of_problem(code: str) -> ExitCode:
     """Return how a command ends that met this problem."""
     if code == "internal_error":
         return ExitCode.INTERNAL
-    if code in _UNAVAILABLE:
+    if code in UNAVAILABLE_PROBLEMS:
         return ExitCode.UNAVAILABLE
-    return ExitCode.REFUSED if code in _REFUSED else ExitCode.USAGE
+    return ExitCode.REFUSED if code in REFUSING_PROBLEMS else ExitCode.USAGE
