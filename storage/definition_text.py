@@ -6,7 +6,6 @@ and of the graph. ``read_definition`` never raises, whatever it is given.
 
 import copy
 import json
-import re
 from typing import Final
 
 from pydantic import ValidationError
@@ -20,10 +19,10 @@ from pointsman.graph.problem import Problem, Where, meant
 from pointsman.graph.runnable import unsupported
 from pointsman.graph.validate import problems as graph_problems
 from pointsman.storage.definition_shapes import shape_problems
-from pointsman.storage.yaml_text import Position, YamlText, read_yaml
+from pointsman.storage.yaml_nodes import LINE_END, Position
+from pointsman.storage.yaml_text import YamlText, read_yaml
 
 SOURCE_CHARS_MAX: Final = 160
-_LINE_END: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 
 class PlacedProblem(Problem):
@@ -64,7 +63,7 @@ def read_definition(text: str | bytes, name: str) -> Loaded:
         if problem.where not in spoken_for
     ]
     placed.sort(key=lambda pair: pair[1])
-    lines = _LINE_END.split(decoded)
+    lines = LINE_END.split(decoded)
     shown = tuple(_placed(problem, name, at, lines) for problem, at in placed)
     if shown or workflow is None:
         return Loaded(workflow=None, problems=shown)
@@ -103,7 +102,7 @@ def _decoded(text: str | bytes) -> tuple[str, _Refusal | None]:
 
 
 def _position_after(text: str) -> Position:
-    lines = _LINE_END.split(text)
+    lines = LINE_END.split(text)
     return Position(len(lines), len(lines[-1]) + 1)
 
 
@@ -240,7 +239,7 @@ def unplaced(problem: Problem, name: str) -> PlacedProblem:
 def place(problem: Problem, text: bytes, name: str) -> PlacedProblem:
     """Return a problem found elsewhere at its place in a text that reads well."""
     decoded, _ = _decoded(text)
-    return _placed(problem, name, _position(read_yaml(decoded), problem), _LINE_END.split(decoded))
+    return _placed(problem, name, _position(read_yaml(decoded), problem), LINE_END.split(decoded))
 
 
 def render(problems: tuple[PlacedProblem, ...]) -> str:

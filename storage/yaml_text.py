@@ -2,31 +2,34 @@
 
 Read is YAML 1.2 with JSON's scalars: ``true``, ``false`` and ``null`` (also capitalised, and
 ``~``), and numbers as JSON writes them. All else is text: ``yes``, ``on``, ``0123``, ``0x1f``,
-``1:30``, ``1_000``, ``.inf`` and dates. Duplicate keys, merge keys, tags of other types and more
-than one document are problems; aliases are read, but bounded in what they expand to.
+``1:30``, ``1_000``, ``.inf`` and dates. Duplicate keys, tags of other types and more than one
+document are problems; aliases and merge keys are read, but bounded in what they expand to.
 """
 
 import math
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from yaml.composer import Composer
-from yaml.error import MarkedYAMLError
-from yaml.events import Event, StreamEndEvent
-from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
-from yaml.parser import Parser
-from yaml.reader import Reader
-from yaml.resolver import BaseResolver
-from yaml.scanner import Scanner
-
 from pointsman.graph.canonical import INTEGER_MAX
 from pointsman.graph.problem import Problem, Where
+from pointsman.storage.yaml_nodes import (
+    DEPTH_MAX,
+    NODES_MAX,
+    TAG,
+    Events,
+    Mapping,
+    Node,
+    Position,
+    Scalar,
+    Sequence,
+    TextError,
+    compose,
+    fast_parser,
+    too_complex,
+)
 
-DEPTH_MAX: Final = 100
-NODES_MAX: Final = 20_000
-
-_TAG: Final = "tag:yaml.org,2002:"
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _FLOAT: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _WORDS: Final = {
@@ -34,13 +37,6 @@ _WORDS: Final = {
     **dict.fromkeys(("false", "False", "FALSE"), False),
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
 }
-
-
-class Position(NamedTuple):
-    """A place in the text, counted from 1, in characters."""
-
-    line: int
-    column: int
 
 
 class Place(NamedTuple):
@@ -87,114 +83,15 @@ class YamlText:
         return place.key or place.value
 
 
-class _Excess(Exception):
-    """The text is nested too deeply, or holds too many values."""
-
-    def __init__(self, at: Position, message: str) -> None:
-        super().__init__(message)
-        self.at = at
-        self.message = message
-
-
-class _Resolver(BaseResolver):
-    """Says which plain scalars are no texts."""
-
-
-for _tag, _pattern, _first in (
-    ("null", r"(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
-    ("bool", r"(?:true|True|TRUE|false|False|FALSE)$", list("tTfF")),
-    ("int", rf"(?:{_INTEGER.pattern})$", list("-0123456789")),
-    ("float", rf"(?:{_FLOAT.pattern})$", list("-0123456789")),
-):
-    _Resolver.add_implicit_resolver(_TAG + _tag, re.compile(_pattern), _first)
-
-
-class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
-    """PyYAML's stages up to composed nodes; nothing is ever constructed from tags."""
-
-    def __init__(self, text: str) -> None:
-        Reader.__init__(self, text)
-        Scanner.__init__(self)
-        Parser.__init__(self)
-        Composer.__init__(self)
-        _Resolver.__init__(self)
-        self._depth = 0
-        self._count = 0
-
-    def compose_node(self, parent: Node | None, index: int) -> Node | None:
-        self._depth += 1
-        self._count += 1
-        if self._depth > DEPTH_MAX:
-            raise _Excess(self.next_event(), f"nested more than {DEPTH_MAX} levels deep")
-        if self._count > NODES_MAX:
-            raise _Excess(self.next_event(), f"more than {NODES_MAX} values in one file")
-        node = super().compose_node(parent, index)
-        self._depth -= 1
-        return node
-
-    def next_event(self) -> Position:
-        """Return where the next piece of the text begins."""
-        return _at(self.peek_event())  # type: ignore[no-untyped-call]
-
-    def here(self) -> Position:
-        """Return how far the text has been read."""
-        return Position(self.line + 1, self.column + 1)
-
-
-def _at(marked: Node | Event) -> Position:
-    mark = marked.start_mark
-    assert mark is not None, "PyYAML marks every node and event of a text"
-    return Position(mark.line + 1, mark.column + 1)
-
-
-def read_yaml(text: str) -> YamlText:
+def read_yaml(text: str, parser: Callable[[str], Events] = fast_parser) -> YamlText:
     """Read a text of printable characters (the caller has seen to that)."""
     found = YamlText()
-    loader = _Loader(text)
     try:
-        root = _single_document(loader, found)
-        if root is not None:
-            found.value = _Conversion(found).convert(root, (), None)
-    except MarkedYAMLError as error:
-        _add_syntax_problem(found, error)
-    except _Excess as excess:
-        mend = "flatten or split it; aliases count as often as they are used"
-        found.add("too_complex", (), excess.at, excess.message, mend)
-    except (ValueError, OverflowError):  # PyYAML on escapes that name no character
-        found.add("yaml_syntax", (), loader.here(), "a character code that does not exist", _MEND)
+        found.value = _Conversion(found).convert(compose(text, parser(text)), (), None)
+    except TextError as error:
+        found.value = None
+        found.add(error.code, (), error.at, error.message, error.mend)
     return found
-
-
-_MEND: Final = "look for wrong indentation, or a quote or bracket that is not closed"
-
-
-def _add_syntax_problem(found: YamlText, error: MarkedYAMLError) -> None:
-    mark = error.problem_mark or error.context_mark
-    assert mark is not None, "PyYAML marks every problem of a text"
-    at = Position(mark.line + 1, mark.column + 1)
-    what = error.problem or error.context or "this is no YAML"
-    if "'\\t'" in what:
-        found.add("tab", (), at, "a tab cannot stand here", "indent with spaces")
-        return
-    context = f" ({error.context})" if error.context and error.problem else ""
-    quotes = "mapping values are not allowed" in what
-    mend = "put a text that holds ': ' in quotes, or check the indentation" if quotes else _MEND
-    found.add("yaml_syntax", (), at, f"{what}{context}"[:300], mend)
-
-
-def _single_document(loader: _Loader, found: YamlText) -> Node | None:
-    loader.get_event()  # type: ignore[no-untyped-call] # the stream's start
-    if loader.check_event(StreamEndEvent):
-        found.add("empty_file", (), Position(1, 1), "the file is empty", "write a workflow")
-        return None
-    root = loader.compose_document()
-    if not loader.check_event(StreamEndEvent):
-        message = "a second document begins here"
-        mend = "write one workflow a file, without a '---' between"
-        found.add("several_documents", (), loader.next_event(), message, mend)
-        return None
-    assert root is None or isinstance(root, Node), "a document is a node"
-    return root
 
 
 class _Conversion:
@@ -205,69 +102,102 @@ class _Conversion:
         self._count = 0
 
     def convert(self, node: Node, where: Where, key: Position | None) -> object:
+        self._counted(node)
+        if len(where) > DEPTH_MAX:
+            raise too_complex(node.at, f"nested more than {DEPTH_MAX} levels deep")
+        self._found.places[where] = Place(key, node.at, isinstance(node, Scalar))
+        if isinstance(node, Scalar):
+            return self._scalar(node, where)
+        if isinstance(node, Mapping) and node.tag in (None, f"{TAG}map"):
+            return self._mapping(node, where)
+        if isinstance(node, Sequence) and node.tag in (None, f"{TAG}seq"):
+            return [self.convert(item, (*where, i), None) for i, item in enumerate(node.items)]
+        self._bad_tag(node, where)
+        return None
+
+    def _counted(self, node: Node) -> None:
         self._count += 1
         if self._count > NODES_MAX:
-            raise _Excess(_at(node), f"aliases expand to more than {NODES_MAX} values")
-        if len(where) > DEPTH_MAX:
-            raise _Excess(_at(node), f"nested more than {DEPTH_MAX} levels deep")
-        scalar = isinstance(node, ScalarNode)
-        self._found.places[where] = Place(key, _at(node), scalar)
-        match node:
-            case MappingNode(tag=tag) if tag == f"{_TAG}map":
-                return self._mapping(node, where)
-            case SequenceNode(tag=tag, value=items) if tag == f"{_TAG}seq":
-                return [self.convert(item, (*where, i), None) for i, item in enumerate(items)]
-            case ScalarNode():
-                return self._scalar(node, where)
-            case _:
-                self._bad_tag(node, where)
-                return None
+            raise too_complex(node.at, f"aliases expand to more than {NODES_MAX} values")
 
     def _bad_tag(self, node: Node, where: Where) -> None:
-        message = f"values of type {str(node.tag)[:80]!r} are not read, or not written so"
-        self._found.add("bad_tag", where, _at(node), message, "leave the tag out")
+        written = node.tag if node.tag is not None else "this"
+        message = f"values of type {written[:80]!r} are not read, or not written so"
+        self._found.add("bad_tag", where, node.at, message, "leave the tag out")
 
-    def _mapping(self, node: MappingNode, where: Where) -> dict[str, object]:
+    def _mapping(self, node: Mapping, where: Where) -> dict[str, object]:
+        """Convert the pairs written here, then those merged in whose keys are not among them."""
         values: dict[str, object] = {}
         first: dict[str, Position] = {}
-        for key_node, value_node in node.value:
-            at = _at(key_node)
-            key = self._key(key_node, where)
+        merged: list[Node] = []
+        for key_node, value_node in node.pairs:
+            merge = _is_merge(key_node)
+            key = "<<" if merge else self._key(key_node, where)
             if key is None:
                 continue
             if key in first:
-                message = f"'{key[:80]}' stands here a second time, after line {first[key].line}"
-                mend = "keep one of the two"
-                self._found.add("duplicate_key", (*where, key), at, message, mend)
+                self._twice(key, key_node.at, first[key], where)
                 continue
-            first[key] = at
-            values[key] = self.convert(value_node, (*where, key), at)
+            first[key] = key_node.at
+            if merge:
+                merged.append(value_node)
+            else:
+                values[key] = self.convert(value_node, (*where, key), key_node.at)
+        for source in merged:
+            for key_node, value_node in self._merged(source, where, 1, in_list=False):
+                key = self._key(key_node, where)
+                if key is not None and key not in values:
+                    values[key] = self.convert(value_node, (*where, key), key_node.at)
         return values
 
-    def _key(self, node: Node, where: Where) -> str | None:
-        at = _at(node)
-        if not isinstance(node, ScalarNode) or node.tag != f"{_TAG}str":
-            written = str(node.value)[:40] if isinstance(node, ScalarNode) else "this"
-            message = f"a key must be a text, which {written!r} is not"
-            self._found.add("bad_key", where, at, message, "put the key in quotes")
-            return None
-        if node.value == "<<":
-            mend = "write the keys out, or use an alias for a whole value"
-            self._found.add("bad_key", where, at, "merge keys (<<) are not read", mend)
-            return None
-        return self._text(node, where)
+    def _twice(self, key: str, at: Position, first: Position, where: Where) -> None:
+        message = f"'{key[:80]}' stands here a second time, after line {first.line}"
+        mend = "write one list: <<: [*a, *b]" if key == "<<" else "keep one of the two"
+        self._found.add("duplicate_key", (*where, key), at, message, mend)
 
-    def _text(self, node: ScalarNode, where: Where) -> str | None:
-        text = str(node.value)
+    def _merged(
+        self, source: Node, where: Where, depth: int, *, in_list: bool
+    ) -> Iterator[tuple[Node, Node]]:
+        """Yield the pairs a merge key brings, those that count first."""
+        self._counted(source)
+        if depth > DEPTH_MAX:
+            raise too_complex(source.at, f"merged more than {DEPTH_MAX} levels deep")
+        match source:
+            case Mapping(tag=None, pairs=pairs):
+                for key_node, value_node in pairs:
+                    if not _is_merge(key_node):
+                        yield key_node, value_node
+                for key_node, value_node in pairs:
+                    if _is_merge(key_node):
+                        yield from self._merged(value_node, where, depth + 1, in_list=False)
+            case Sequence(tag=None, items=items) if not in_list:
+                for item in items:
+                    yield from self._merged(item, where, depth + 1, in_list=True)
+            case _:
+                mend = "write <<: *name, or <<: [*first, *second], of mappings"
+                self._found.add(
+                    "bad_merge", where, source.at, "only mappings can be merged in", mend
+                )
+
+    def _key(self, node: Node, where: Where) -> str | None:
+        if isinstance(node, Scalar) and _type_of(node) == "str":
+            return self._text(node, where)
+        written = node.text[:40] if isinstance(node, Scalar) else "this"
+        message = f"a key must be a text, which {written!r} is not"
+        self._found.add("bad_key", where, node.at, message, "put the key in quotes")
+        return None
+
+    def _text(self, node: Scalar, where: Where) -> str | None:
+        text = node.text
         if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
             message = "this text holds a character that cannot be stored (NUL or half a pair)"
-            self._found.add("bad_text", where, _at(node), message, "leave the character out")
+            self._found.add("bad_text", where, node.at, message, "leave the character out")
             return None
         return text
 
-    def _scalar(self, node: ScalarNode, where: Where) -> object:
-        text = str(node.value)
-        match str(node.tag).removeprefix(_TAG):
+    def _scalar(self, node: Scalar, where: Where) -> object:
+        text = node.text
+        match _type_of(node):
             case "str":
                 return self._text(node, where)
             case "null" | "bool" if text in _WORDS:
@@ -286,7 +216,25 @@ class _Conversion:
                 self._bad_tag(node, where)
                 return None
 
-    def _out_of_range(self, node: ScalarNode, where: Where) -> None:
+    def _out_of_range(self, node: Scalar, where: Where) -> None:
         message = "this number is too large to be kept exactly"
         mend = f"integers go up to {INTEGER_MAX}; put it in quotes if it is a text"
-        self._found.add("out_of_range", where, _at(node), message, mend)
+        self._found.add("out_of_range", where, node.at, message, mend)
+
+
+def _is_merge(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.plain and node.tag is None and node.text == "<<"
+
+
+def _type_of(node: Scalar) -> str:
+    """Return the type a tag names, or the one a plain text has."""
+    if node.tag is not None:
+        return node.tag.removeprefix(TAG)
+    text = node.text
+    if not node.plain or (text and text[0] not in "-0123456789~nNtTfF"):
+        return "str"
+    if text in _WORDS:
+        return "null" if _WORDS[text] is None else "bool"
+    if _INTEGER.fullmatch(text):
+        return "int"
+    return "float" if _FLOAT.fullmatch(text) else "str"

@@ -208,15 +208,21 @@ TEXTS = {
     "an open bracket": ("yaml_syntax", HEAD + "  a: {kind: end\n‸"),
     "a colon in a text": ("yaml_syntax", HEAD.replace("name: W", "name: A‸: b")),
     "a numeric key": ("bad_key", HEAD + "  a: {kind: end}\n  ‸1: {kind: end}\n"),
-    "a merge key": ("bad_key", HEAD + "  a: {kind: end, ‸<<: {title: x}}\n"),
+    "a merged text": ("bad_merge", HEAD + "  a: {kind: end, <<: ‸x}\n"),
+    "a merged list of lists": ("bad_merge", HEAD + "  a: {kind: end, <<: [‸[{title: x}]]}\n"),
+    "two merge keys": ("duplicate_key", HEAD + "  a: {kind: end, <<: {title: x}, ‸<<: {title: y}}\n"),
+    "an unknown key merged in": ("unknown_key", HEAD
+                                 + "  a: &a {kind: end, ‸titel: x}\n"
+                                 + "  b: {kind: end, <<: {title: x}}\n"),
+    "an anchor twice": ("duplicate_anchor", HEAD + "  a: &x {kind: end}\n  b: ‸&x {kind: end}\n"),
     "a complex key": ("bad_key", HEAD + "  a: {kind: end}\n  ? ‸[x]\n  : y\n"),
     "a Python tag": ("bad_tag", HEAD.replace("W", "‸!!python/name:os.system x")
                      + "  a: {kind: end}\n"),
     "a set": ("bad_tag", "‸!!set {a}\n"),
-    "an unknown alias": ("yaml_syntax", HEAD + "  a: ‸*b\n"),
-    "an escaped surrogate": ("bad_text", HEAD.replace("W", '‸"\\ud800"') + "  a: {kind: end}\n"),
+    "an unknown alias": ("unknown_alias", HEAD + "  a: ‸*b\n"),
+    "an escaped surrogate": ("bad_text", HEAD.replace("W", '"\\u‸d800"') + "  a: {kind: end}\n"),
     "an escaped NUL": ("bad_text", HEAD.replace("W", '‸"a\\0"') + "  a: {kind: end}\n"),
-    "no character at all": ("yaml_syntax", HEAD.replace("W", '"\\U‸FFFFFFFF"')),
+    "no character at all": ("bad_text", HEAD.replace("W", '"\\U‸FFFFFFFF"')),
     "a raw control character": ("bad_character", HEAD.replace("W", "a‸\x1b[31m")),
     "a huge integer": ("out_of_range", HEAD.replace("id: w", "id: w\nrevision: ‸9007199254740992")
                        + "  a: {kind: end}\n"),

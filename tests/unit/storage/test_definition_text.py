@@ -257,6 +257,6 @@ def test_the_example_with_every_node_kind_is_valid_and_not_runnable_here() -> No
     kinds = {node.kind for node in loaded.workflow.nodes.values()}
     assert kinds == {"agent", "check", "decision", "parallel", "join", "gate", "end"}
     assert [(each.code, each.where, each.line) for each in loaded.unsupported] == [
-        ("kind_not_run", ("nodes", "reviewers", "kind"), 31),
-        ("kind_not_run", ("nodes", "review", "kind"), 39),
+        ("kind_not_run", ("nodes", "reviewers", "kind"), 33),
+        ("kind_not_run", ("nodes", "review", "kind"), 41),
     ]
