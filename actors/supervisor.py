@@ -5,6 +5,7 @@ that owes an intent or has open work is leased once more, under a new fencing to
 """
 
 import asyncio
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,14 +24,26 @@ log = structlog.get_logger()
 _DELIVERIES_MAX: Final = 4
 _TICK_S: Final = 0.5
 _SWEEP_EVERY_TICKS: Final = 10
+_LOOK_EVERY_TICKS: Final = 60
 _IDLE_BEFORE_PASSIVATION_MS: Final = 3_000
+_REST_MS: Final = 2_000
+_REST_MAX_MS: Final = 300_000
+
+
+class RunInTroubleError(Exception):
+    """No worker can take the run: its own state or our code raises. It rests for a while."""
 
 
 @dataclass(slots=True)
 class _Lease:
-    """A run's place at a worker. ``lock`` serialises leasing, not the commands."""
+    """A run's place at a worker. ``lock`` serialises leasing, not the commands.
+
+    After a failure to take the run it rests, twice as long each time: each try costs a process.
+    """
 
     worker: Worker | None = None
+    rest_ms: int = 0
+    rests_until_ms: int = 0
     pending: int = 0
     used_at_ms: int = 0
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -44,10 +57,11 @@ class Supervisor:
     the command may have been committed or not; the caller sends it again.
     """
 
-    def __init__(self, journal: Journal, pool: Pool, clock: Clock) -> None:
+    def __init__(self, journal: Journal, pool: Pool, clock: Clock, tick_s: float = _TICK_S) -> None:
         self._journal = journal
         self._pool = pool
         self._clock = clock
+        self._tick_s = tick_s
         self._leases: dict[str, _Lease] = {}
         self._loop: asyncio.Task[None] | None = None
 
@@ -75,7 +89,10 @@ class Supervisor:
 
     async def wake(self, subject_id: str) -> None:
         """Have the run look at the work of one of its attempts or checks."""
-        await self._wake_run(ids.run_of(subject_id), subject_id)
+        run_id = ids.run_of(subject_id)
+        summary = self._journal.summary(run_id)
+        if summary is not None and subject_id in summary.open_work:
+            await self._wake_run(run_id, subject_id)
 
     async def _wake_run(self, run_id: str, subject_id: str | None) -> None:
         lease = self._leases.setdefault(run_id, _Lease())
@@ -85,6 +102,8 @@ class Supervisor:
             await worker.wake(run_id, subject_id)
         except PoolExhaustedError:
             log.warning("no_worker", run_id=run_id)
+        except RunInTroubleError:
+            pass  # it was logged when it began to rest
         except WorkerLostError as error:
             log.warning("worker_lost", run_id=run_id, error=repr(error))
             await self._forget(lease)
@@ -104,6 +123,11 @@ class Supervisor:
                 return await worker.tell(message)
             except PoolExhaustedError:
                 return Unavailable(code="no_worker", message="all workers are busy; try again")
+            except RunInTroubleError:
+                return Unavailable(
+                    code="run_in_trouble",
+                    message="this run cannot be taken up; see server.log, other runs go on",
+                )
             except (WorkerLostError, LeaseLostError) as error:
                 log.warning("worker_lost", run_id=message.run_id, error=repr(error))
                 await self._forget(lease)
@@ -115,15 +139,23 @@ class Supervisor:
         async with lease.lock:
             if lease.worker is not None:
                 return lease.worker
+            if self._clock.now_ms() < lease.rests_until_ms:
+                raise RunInTroubleError(run_id)
             worker = self._pool.take()
             # Written before the worker may commit: from here on an older one is fenced.
             token = self._journal.lease(run_id)
             try:
                 await worker.assign(run_id, token)
-            except BaseException:
+            except WorkerLostError:
                 self._pool.discard(worker)
                 raise
-            lease.worker = worker
+            except Exception as error:
+                self._pool.discard(worker)
+                lease.rest_ms = min(max(_REST_MS, 2 * lease.rest_ms), _REST_MAX_MS)
+                lease.rests_until_ms = self._clock.now_ms() + lease.rest_ms
+                log.exception("run_in_trouble", run_id=run_id, rest_ms=lease.rest_ms)
+                raise RunInTroubleError(run_id) from error
+            lease.worker, lease.rest_ms = worker, 0
             log.info("run_leased", run_id=run_id, fencing_token=token)
             return worker
 
@@ -139,31 +171,39 @@ class Supervisor:
         while True:
             try:
                 if tick % _SWEEP_EVERY_TICKS == 0:
-                    await self._sweep()
+                    await self._sweep(look=tick % _LOOK_EVERY_TICKS == 0)
                 await self._fire_due()
                 await self._passivate_idle()
             except Exception:
                 # One run's trouble must not end the watch over all others.
                 log.exception("supervisor_tick_failed")
             tick += 1
-            await asyncio.sleep(_TICK_S)
+            await asyncio.sleep(self._tick_s)
 
-    async def _sweep(self) -> None:
-        """Lease every run with something owed, and look at all open work.
+    async def _sweep(self, *, look: bool) -> None:
+        """Lease every run whose owed intents nobody performs; now and then look at all work.
 
-        Wakes may be lost with the process that carried them; this makes them a matter of
-        seconds, not of faith.
+        Wakes may be lost with the process that carried them; the look makes such a loss a
+        matter of seconds, not of faith.
         """
-        woken = [self._wake_run(run_id, None) for run_id in self._journal.active_runs()]
-        for result in await asyncio.gather(*woken, return_exceptions=True):
-            if isinstance(result, BaseException):
-                log.error("sweep_failed", error=repr(result))
+        due = [run for run in self._journal.active_runs() if look or self._is_neglected(run)]
+        await self._all([self._wake_run(run_id, None) for run_id in due])
+
+    def _is_neglected(self, run_id: str) -> bool:
+        lease = self._leases.get(run_id)
+        held = lease is not None and lease.worker is not None
+        return not held and bool(self._journal.outbox(run_id))
 
     async def _fire_due(self) -> None:
-        for deadline in self._journal.due(self._clock.now_ms()):
-            await self.tell(
-                Message(deadline.run_id, FireDeadline(deadline_id=deadline.deadline_id))
-            )
+        due = self._journal.due(self._clock.now_ms())
+        fires = [Message(d.run_id, FireDeadline(deadline_id=d.deadline_id)) for d in due]
+        await self._all([self.tell(message) for message in fires])
+
+    async def _all(self, calls: Sequence[Awaitable[object]]) -> None:
+        """Make calls for many runs at once; one run's trouble must not keep the others."""
+        for result in await asyncio.gather(*calls, return_exceptions=True):
+            if isinstance(result, Exception):
+                log.error("run_in_trouble", exc_info=result)
 
     async def _passivate_idle(self) -> None:
         now = self._clock.now_ms()
@@ -189,6 +229,7 @@ class Supervisor:
                 self._pool.give_back(lease.worker)
                 log.info("run_passivated", run_id=run_id)
             lease.worker = None
-        # A command that came meanwhile waits for the lock and still holds this very lease.
-        if not lease.pending:
+        # A command that came meanwhile waits for the lock and still holds this very lease;
+        # a run in trouble keeps its lease, which remembers how long to rest.
+        if not lease.pending and not lease.rest_ms:
             self._leases.pop(run_id, None)

@@ -47,8 +47,9 @@ def settlement(work: WorkAggregate, expected_keys: tuple[str, ...] = ()) -> Sett
 
     ``expected_keys`` are the effects whose turns must be among the runs (a delivered reminder,
     a resume): else an aggregate read before the host began such a turn would count as its end.
+    Of work that is gone nothing can be owed any more, even if a turn was never told to have ended.
     """
-    owed = _owed(work, expected_keys)
+    owed = _owed(work, expected_keys) if work.phase is not WorkPhase.GONE else []
     if owed:
         return Unsettled(waiting_for=tuple(owed))
     return _ending(work)

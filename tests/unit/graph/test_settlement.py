@@ -54,6 +54,7 @@ def test_a_reported_attempt_with_unfinished_work_is_not_settled(
         ({"runs": (turn(1, status=HostRunStatus.INTERRUPTED),)}, "interrupted"),
         ({"runs": (turn(1, status=HostRunStatus.CANCELED),)}, "work_canceled"),
         ({"runs": (), "phase": WorkPhase.GONE}, "interrupted"),
+        ({"phase": WorkPhase.GONE, "runs": (turn(1, status=HostRunStatus.ACTIVE),)}, "interrupted"),
         ({"stop": Stop(by="user")}, "interrupted"),
         ({"failure": WorkFailure(code="crash", message="it crashed")}, "work_failed"),
         (
@@ -61,7 +62,16 @@ def test_a_reported_attempt_with_unfinished_work_is_not_settled(
             "work_failed",
         ),
     ],
-    ids=["failed", "interrupted", "canceled", "gone", "stopped", "failure", "finalization"],
+    ids=[
+        "failed",
+        "interrupted",
+        "canceled",
+        "gone",
+        "gone mid-turn",
+        "stopped",
+        "failure",
+        "finalization",
+    ],
 )
 def test_a_completed_claim_followed_by_a_bad_end_is_never_success(
     ending: dict[str, object], reason: str

@@ -1,0 +1,247 @@
+"""The supervisor gives every owed run a worker, whichever process dies, and wakes what is due."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+
+import pytest
+
+from pointsman.actors.mailbox import Mailbox
+from pointsman.actors.messages import Message, Unavailable
+from pointsman.actors.pool import Pool
+from pointsman.actors.supervisor import Supervisor
+from pointsman.graph import commands as cmd
+from pointsman.graph import ids
+from pointsman.graph.rejections import Rejected
+from pointsman.graph.replies import Reply
+from pointsman.graph.run import RunState
+from pointsman.storage.memory_journal import MemoryDisk, MemoryJournal
+from tests.harness.core import BASE_COMMIT, workflow
+from tests.harness.fake_host import FakeHost
+from tests.harness.in_process import InProcessWorker, InProcessWorkers
+
+HOUR_MS = 3600 * 1000
+
+
+class Clock:
+    """Stands still until told."""
+
+    def __init__(self) -> None:
+        self.at_ms = 1_000_000
+
+    def now_ms(self) -> int:
+        return self.at_ms
+
+
+class Bench:
+    """A supervisor over a journal that outlives it, with a host that does too."""
+
+    def __init__(self, disk: MemoryDisk | None = None, host: FakeHost | None = None) -> None:
+        self.disk = disk or MemoryDisk()
+        self.host = host or FakeHost()
+        self.clock = Clock()
+        self.journal = MemoryJournal(self.disk)
+        self.workers = InProcessWorkers(self.journal, self.host, self.clock)
+        self.supervisor = Supervisor(
+            self.journal, Pool(self.workers, workers_max=3), self.clock, tick_s=0.001
+        )
+
+    async def begin(self, number: int = 1) -> str:
+        run_id = ids.run_id(0, f"{number:026d}")
+        command = cmd.StartRun(
+            run_id=run_id,
+            workflow=workflow(),
+            definition_source="test",
+            inputs={"task": "greet"},
+            repository="/repo",
+            base_commit=BASE_COMMIT,
+            base_branch="main",
+            started_by="test",
+        )
+        answer = await self.supervisor.tell(Message(run_id, command, f"start-{number}"))
+        assert isinstance(answer, Reply), answer
+        return run_id
+
+    def status(self, run_id: str) -> str | None:
+        run = self.journal.run(run_id)
+        attempt = run.visit.attempt if run is not None and run.visit is not None else None
+        return attempt.status.value if attempt is not None else None
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        async with asyncio.timeout(20):
+            while not holds():  # noqa: ASYNC110 - nothing tells when a journal changes
+                await asyncio.sleep(0)
+
+    def kill_workers(self) -> None:
+        for worker in self.workers.spawned:
+            worker.kill()
+
+
+def story(told: Callable[[Bench], Coroutine[None, None, None]]) -> Callable[[], None]:
+    """Run an asynchronous test with a bench of its own."""
+
+    def test() -> None:
+        async def tell() -> None:
+            bench = Bench()
+            try:
+                await told(bench)
+            finally:
+                await bench.supervisor.stop()
+
+        asyncio.run(tell())
+
+    test.__name__ = told.__name__
+    return test
+
+
+@story
+async def test_a_run_gets_a_worker_which_performs_what_is_owed(bench: Bench) -> None:
+    run_id = await bench.begin()
+    await bench.until(lambda: bench.status(run_id) == "launched")
+    assert bench.host.calls["launch_execution"] == 1
+
+
+@story
+async def test_a_command_whose_worker_died_is_delivered_to_a_new_one(bench: Bench) -> None:
+    run_id = await bench.begin()
+    await bench.until(lambda: bench.status(run_id) == "launched")
+    bench.kill_workers()
+    cancel = Message(run_id, cmd.CancelRun(requested_by="ann"), "cancel-1")
+    assert isinstance(await bench.supervisor.tell(cancel), Reply)
+    assert await bench.supervisor.tell(cancel) == Reply(run_id=run_id, duplicate=True)
+    await bench.until(lambda: (run := bench.journal.run(run_id)) is not None and run.ended)
+    assert bench.host.calls["launch_execution"] == 1
+
+
+@story
+async def test_a_new_supervisor_goes_on_with_every_run_that_owes_something(bench: Bench) -> None:
+    bench.host.reachable = False
+    runs = [await bench.begin(number) for number in (1, 2)]
+    await bench.supervisor.stop()
+    bench.kill_workers()
+    bench.host.reachable = True
+    after = Bench(bench.disk, bench.host)
+    await after.supervisor.start()
+    await after.until(lambda: all(after.status(run_id) == "launched" for run_id in runs))
+    assert bench.host.calls["prepare_workspace"] == 2
+    assert bench.host.calls["launch_execution"] == 2
+    await after.supervisor.stop()
+
+
+@story
+async def test_a_worker_lost_while_it_owed_something_is_replaced_without_a_command(
+    bench: Bench,
+) -> None:
+    bench.host.reachable = False
+    run_id = await bench.begin()
+    bench.kill_workers()
+    bench.host.reachable = True
+    await bench.supervisor.start()
+    await bench.until(lambda: bench.status(run_id) == "launched")
+
+
+@story
+async def test_a_waiting_run_costs_no_worker(bench: Bench) -> None:
+    run_id = await bench.begin()
+    await bench.until(lambda: bench.status(run_id) == "launched")
+    await bench.supervisor.start()
+
+    def passivated() -> bool:
+        bench.clock.at_ms += 1_000
+        return bench.supervisor.status()["workers_lent"] == 0
+
+    await bench.until(passivated)
+    cancel = Message(run_id, cmd.CancelRun(requested_by="ann"))
+    assert isinstance(await bench.supervisor.tell(cancel), Reply)
+
+
+@story
+async def test_a_deadline_fires_once_although_its_run_had_no_worker(bench: Bench) -> None:
+    run_id = await bench.begin()
+    await bench.until(lambda: bench.status(run_id) == "launched")
+    bench.clock.at_ms += 3 * HOUR_MS
+    await bench.supervisor.start()
+    await bench.until(lambda: bench.host.calls.get("interrupt_execution"))
+    await bench.until(
+        lambda: (row := bench.journal.summary(run_id)) and row.state is RunState.UNRESOLVED
+    )
+    kinds = [each.event.kind for each in bench.journal.events(run_id)]
+    assert kinds.count("attempt_timed_out") == 1
+    assert bench.host.calls["interrupt_execution"] == 1
+
+
+@story
+async def test_a_run_in_trouble_does_not_keep_the_others_from_their_deadlines(
+    bench: Bench,
+) -> None:
+    troubled, fine = await bench.begin(1), await bench.begin(2)
+    for run_id in (troubled, fine):
+        await bench.until(lambda run_id=run_id: bench.status(run_id) == "launched")
+    bench.kill_workers()
+    assign = InProcessWorker.assign
+
+    class PoisonWorkers(InProcessWorkers):
+        """Gives workers that cannot take the troubled run."""
+
+        def spawn(self) -> InProcessWorker:
+            worker = super().spawn()
+
+            async def poisoned(run_id: str, fencing_token: int) -> None:
+                assert run_id != troubled, "this run's state is poison"
+                await assign(worker, run_id, fencing_token)
+
+            worker.assign = poisoned  # type: ignore[method-assign]
+            return worker
+
+    pool = Pool(PoisonWorkers(bench.journal, bench.host, bench.clock))
+    after = Supervisor(bench.journal, pool, bench.clock, tick_s=0.001)
+    bench.clock.at_ms += 3 * HOUR_MS
+    await after.start()
+    await bench.until(
+        lambda: (row := bench.journal.summary(fine)) and row.state is RunState.UNRESOLVED
+    )
+    await after.stop()
+    refused = await after.tell(Message(troubled, cmd.Advance()))
+    assert isinstance(refused, Unavailable)
+    assert refused.code == "run_in_trouble"
+    assert pool.lent == 1, "and it does not use up workers"
+
+
+@story
+async def test_when_all_workers_are_busy_a_command_is_refused_and_may_be_sent_again(
+    bench: Bench,
+) -> None:
+    bench.host.reachable = False
+    for number in (1, 2, 3):
+        await bench.begin(number)
+    run_id = ids.run_id(0, f"{4:026d}")
+    answer = await bench.supervisor.tell(Message(run_id, cmd.Advance()))
+    assert isinstance(answer, Unavailable)
+    assert answer.code == "no_worker"
+
+
+@story
+async def test_a_command_to_an_unknown_run_is_refused(bench: Bench) -> None:
+    run_id = ids.run_id(0, f"{9:026d}")
+    answer = await bench.supervisor.tell(Message(run_id, cmd.CancelRun(requested_by="ann")))
+    assert isinstance(answer, Rejected)
+    assert answer.code == "run_unknown"
+
+
+@pytest.mark.parametrize("length_max", [1, 5])
+def test_a_full_mailbox_refuses_and_loses_nothing(length_max: int) -> None:
+
+    async def tell() -> None:
+        handled: list[str] = []
+
+        def handle(message: Message) -> Reply:
+            handled.append(message.run_id)
+            return Reply(run_id=message.run_id)
+
+        box = Mailbox(handle, length_max)
+        puts = [box.put(Message(f"r{n}", cmd.Advance())) for n in range(length_max + 2)]
+        answers = await asyncio.gather(*puts)
+        refused = [each for each in answers if isinstance(each, Unavailable)]
+        assert [each.code for each in refused] == ["mailbox_full"] * 2
+        assert handled == [f"r{n}" for n in range(length_max)], "in order, each once"
+
+    asyncio.run(tell())
