@@ -210,7 +210,8 @@ TEXTS = {
     "a numeric key": ("bad_key", HEAD + "  a: {kind: end}\n  ‸1: {kind: end}\n"),
     "a merged text": ("bad_merge", HEAD + "  a: {kind: end, <<: ‸x}\n"),
     "a merged list of lists": ("bad_merge", HEAD + "  a: {kind: end, <<: [‸[{title: x}]]}\n"),
-    "two merge keys": ("duplicate_key", HEAD + "  a: {kind: end, <<: {title: x}, ‸<<: {title: y}}\n"),
+    "two merge keys": ("duplicate_key", HEAD
+                       + "  a: {kind: end, <<: {title: x}, ‸<<: {title: y}}\n"),
     "an unknown key merged in": ("unknown_key", HEAD
                                  + "  a: &a {kind: end, ‸titel: x}\n"
                                  + "  b: {kind: end, <<: {title: x}}\n"),
