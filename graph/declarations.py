@@ -70,7 +70,7 @@ class RouteTarget(Model):
     repeat: Repeat | None = None
 
 
-Route = Annotated[RouteTarget, BeforeValidator(_route)]
+Route = Annotated[RouteTarget, BeforeValidator(_route, json_schema_input_type=Name | RouteTarget)]
 
 
 class InputBinding(Model):
@@ -84,7 +84,9 @@ def _binding(value: object) -> object:
     return {"from": value} if isinstance(value, str) else value
 
 
-Binding = Annotated[InputBinding, BeforeValidator(_binding)]
+Binding = Annotated[
+    InputBinding, BeforeValidator(_binding, json_schema_input_type=str | InputBinding)
+]
 
 
 class AgentMode(StrEnum):

@@ -40,8 +40,12 @@ def _exact_true(value: object) -> object:
     return value
 
 
-FormatVersion = Annotated[Literal[1], BeforeValidator(_exact_version)]
-OnlyTrue = Annotated[Literal[True] | None, BeforeValidator(_exact_true)]
+FormatVersion = Annotated[
+    Literal[1], BeforeValidator(_exact_version, json_schema_input_type=Literal[1])
+]
+OnlyTrue = Annotated[
+    Literal[True] | None, BeforeValidator(_exact_true, json_schema_input_type=Literal[True] | None)
+]
 
 
 def _below(value: str) -> str:
@@ -67,8 +71,12 @@ def _seconds(value: object) -> object:
     return value
 
 
+_DURATION_AS_WRITTEN = (
+    Annotated[str, StringConstraints(pattern=r"^[0-9]{1,6}[smh]$")]
+    | Annotated[int, Field(ge=limits.TIMEOUT_MIN_S, le=limits.TIMEOUT_MAX_S)]
+)
 Seconds = Annotated[
     int,
-    BeforeValidator(_seconds),
+    BeforeValidator(_seconds, json_schema_input_type=_DURATION_AS_WRITTEN),
     Field(ge=limits.TIMEOUT_MIN_S, le=limits.TIMEOUT_MAX_S, strict=True),
 ]

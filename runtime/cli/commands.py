@@ -2,15 +2,14 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
 import pointsman
 from pointsman.runtime.cli.exit_codes import MEANINGS, ExitCode
-
-if TYPE_CHECKING:
-    from pointsman.runtime.cli.invocation import Invocation
+from pointsman.runtime.cli.options import Data, Json, Repository
+from pointsman.runtime.cli.options import called as _call
 
 _EXIT_CODES: Final = "\n".join(f"{code.value:>5}  {MEANINGS[code]}" for code in ExitCode)
 
@@ -23,11 +22,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-Data = Annotated[
-    Path | None,
-    typer.Option("--data", metavar="PATH", help="The data directory (else POINTSMAN_DATA)."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Write data as JSON on stdout, for programs.")]
 Detach = Annotated[
     bool, typer.Option("--detach", help="Answer when it is durable; go on in the background.")
 ]
@@ -67,14 +61,6 @@ def _root(
     context.obj = (data, json)
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
-
-
-def _call(context: typer.Context, data: Path | None, *, json: bool) -> "Invocation":
-    """Take ``--data`` and ``--json`` from before or after the command's name."""
-    from pointsman.runtime.cli.invocation import invocation
-
-    earlier_data, earlier_json = context.obj
-    return invocation(data or earlier_data, json=json or earlier_json)
 
 
 @app.command()
@@ -124,7 +110,7 @@ def validate(
 @app.command()
 def workflows(
     context: typer.Context,
-    repo: Annotated[Path, typer.Option("--repo", metavar="PATH", help="The repository.")] = Path(),
+    repo: Repository = Path(),
     data: Data = None,
     json: Json = False,
 ) -> int:
@@ -144,7 +130,7 @@ def run(
             help="A file, or an id in .pointsman/workflows or among the examples.",
         ),
     ],
-    repo: Annotated[Path, typer.Option("--repo", metavar="PATH", help="The repository.")] = Path(),
+    repo: Repository = Path(),
     inputs: Annotated[
         list[str] | None,
         typer.Option("--input", metavar="NAME=VALUE", help="An input of the run; repeatable."),
