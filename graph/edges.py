@@ -2,12 +2,13 @@
 
 Counted for the published limit are routes, limit destinations and each group's way to its join
 (§10.8). The whole-run bound is one declaration but leads away from every route into automated
-work, and from a group that has too few visits left for its branches, so ``edges`` has one edge
-for each of those.
+work, and from a group that has too few visits left for its branches, so there is one edge for
+each of those.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple
 
 from pointsman.graph.definition import (
@@ -83,35 +84,21 @@ def routes(workflow: Workflow) -> Iterator[Declared]:
                 pass
 
 
-def edges(workflow: Workflow) -> tuple[Edge, ...]:
-    """Return every edge between nodes that exist."""
-    found: list[Edge] = []
-    for route in routes(workflow):
+def _route_edges(workflow: Workflow, declared: Iterable[Declared]) -> Iterator[Edge]:
+    for route in declared:
         repeat = route.target.repeat
         bounded, leaves_result = repeat is not None, route.leaves_result
-        found.append(
-            Edge(
-                route.source,
-                route.target.to,
-                EdgeKind.ROUTE,
-                (*route.where, "to"),
-                bounded,
-                leaves_result,
-            )
-        )
-        exits = []
+        where = (*route.where, "to")
+        yield Edge(route.source, route.target.to, EdgeKind.ROUTE, where, bounded, leaves_result)
         if repeat is not None:
             where = (*route.where, "repeat", "at_limit")
-            exits.append((repeat.at_limit, EdgeKind.REPEAT_LIMIT, where))
+            to = repeat.at_limit
+            yield Edge(route.source, to, EdgeKind.REPEAT_LIMIT, where, False, leaves_result)
         target = workflow.nodes.get(route.target.to)
         if workflow.visits.at_limit is not None and target and target.kind in AUTOMATED_KINDS:
             where = ("visits", "at_limit")
-            exits.append((workflow.visits.at_limit, EdgeKind.VISIT_LIMIT, where))
-        found.extend(
-            Edge(route.source, to, kind, where, False, leaves_result) for to, kind, where in exits
-        )
-    found.extend(_group_edges(workflow))
-    return tuple(edge for edge in found if edge.to in workflow.nodes)
+            to = workflow.visits.at_limit
+            yield Edge(route.source, to, EdgeKind.VISIT_LIMIT, where, False, leaves_result)
 
 
 def _group_edges(workflow: Workflow) -> Iterator[Edge]:
@@ -124,8 +111,29 @@ def _group_edges(workflow: Workflow) -> Iterator[Edge]:
                 yield Edge(name, workflow.visits.at_limit, EdgeKind.VISIT_LIMIT, where, False, True)
 
 
-def count(workflow: Workflow) -> int:
-    """Return how many edges count for the published limit (§10.8)."""
-    declared = sum(1 if route.target.repeat is None else 2 for route in routes(workflow))
-    groups = sum(isinstance(node, ParallelNode) for node in workflow.nodes.values())
-    return declared + groups + (workflow.visits.at_limit is not None)
+class Graph:
+    """A workflow with its routes and edges, each worked out once."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        self.workflow = workflow
+
+    @cached_property
+    def routes(self) -> tuple[Declared, ...]:
+        """Every declared route in the order of the document."""
+        return tuple(routes(self.workflow))
+
+    @cached_property
+    def edges(self) -> tuple[Edge, ...]:
+        """Every edge between nodes that exist."""
+        return tuple(
+            edge
+            for edge in (*_route_edges(self.workflow, self.routes), *_group_edges(self.workflow))
+            if edge.to in self.workflow.nodes
+        )
+
+    @property
+    def counted(self) -> int:
+        """How many edges count for the published limit (§10.8)."""
+        declared = sum(1 if route.target.repeat is None else 2 for route in self.routes)
+        groups = sum(isinstance(node, ParallelNode) for node in self.workflow.nodes.values())
+        return declared + groups + (self.workflow.visits.at_limit is not None)

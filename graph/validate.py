@@ -12,12 +12,12 @@ from typing import Final
 
 from pointsman.graph import limits
 from pointsman.graph import validate_conditions as conditions
-from pointsman.graph import validate_graph as graph
+from pointsman.graph import validate_graph as whole
 from pointsman.graph import validate_groups as groups
 from pointsman.graph import validate_reviews as reviews
 from pointsman.graph.declarations import ReportContract
 from pointsman.graph.definition import AgentNode, ParallelNode, Workflow
-from pointsman.graph.edges import count, routes
+from pointsman.graph.edges import Graph
 from pointsman.graph.paths import REPORT_FIELDS
 from pointsman.graph.problem import Problem, Where, listed, meant
 
@@ -31,11 +31,11 @@ def problems(workflow: Workflow, *, without: frozenset[str] = frozenset()) -> tu
     named in ``without`` are left out; only tests do that.
     """
     assert without <= set(RULES), f"there is no rule {without - set(RULES)}"
-    found: list[Problem] = []
+    graph, found = Graph(workflow), list[Problem]()
     for name, rule in RULES.items():
         if name in without or (name in _OF_WHOLE_GRAPHS and _misled(found)):
             continue
-        found.extend(islice(rule(workflow), limits.PROBLEMS_MAX - len(found)))
+        found.extend(islice(rule(graph), limits.PROBLEMS_MAX - len(found)))
     return tuple(found)
 
 
@@ -46,12 +46,13 @@ def _misled(found: Iterable[Problem]) -> bool:
     return any(problem.code in _MISLEADING for problem in found)
 
 
-def target_problems(workflow: Workflow) -> Iterator[Problem]:
+def target_problems(graph: Graph) -> Iterator[Problem]:
     """Every route, limit destination and the entry names a node."""
+    workflow = graph.workflow
     yield from _target(workflow, workflow.entry, ("entry",))
-    for route in routes(workflow):
+    for route in graph.routes:
         yield from _target(workflow, route.target.to, (*route.where, "to"))
-    for name, where in _limit_destinations(workflow):
+    for name, where in _limit_destinations(graph):
         yield from _target(workflow, name, where)
 
 
@@ -65,20 +66,22 @@ def _target(workflow: Workflow, name: str, where: Where) -> Iterator[Problem]:
         )
 
 
-def _limit_destinations(workflow: Workflow) -> Iterator[tuple[str, Where]]:
-    for route in routes(workflow):
+def _limit_destinations(graph: Graph) -> Iterator[tuple[str, Where]]:
+    for route in graph.routes:
         if route.target.repeat is not None:
             yield route.target.repeat.at_limit, (*route.where, "repeat", "at_limit")
-    if workflow.visits.at_limit is not None:
-        yield workflow.visits.at_limit, ("visits", "at_limit")
+    at_limit = graph.workflow.visits.at_limit
+    if at_limit is not None:
+        yield at_limit, ("visits", "at_limit")
 
 
-def limit_destination_problems(workflow: Workflow) -> Iterator[Problem]:
+def limit_destination_problems(graph: Graph) -> Iterator[Problem]:
     """An exhausted bound leads to a gate or an end, never to further automated work."""
-    for name, where in _limit_destinations(workflow):
-        node = workflow.nodes.get(name)
+    for name, where in _limit_destinations(graph):
+        node = graph.workflow.nodes.get(name)
         if node is not None and node.kind not in ("gate", "end"):
-            rests = [key for key, each in workflow.nodes.items() if each.kind in ("gate", "end")]
+            nodes = graph.workflow.nodes
+            rests = [key for key, each in nodes.items() if each.kind in ("gate", "end")]
             yield Problem(
                 code="limit_destination_automated",
                 where=where,
@@ -87,9 +90,9 @@ def limit_destination_problems(workflow: Workflow) -> Iterator[Problem]:
             )
 
 
-def edge_problems(workflow: Workflow) -> Iterator[Problem]:
+def edge_problems(graph: Graph) -> Iterator[Problem]:
     """The graph has no more edges than published."""
-    number = count(workflow)
+    number = graph.counted
     if number > limits.EDGES_MAX:
         yield Problem(
             code="too_many_edges",
@@ -100,9 +103,9 @@ def edge_problems(workflow: Workflow) -> Iterator[Problem]:
         )
 
 
-def contract_problems(workflow: Workflow) -> Iterator[Problem]:
+def contract_problems(graph: Graph) -> Iterator[Problem]:
     """No contract declares what every report has anyway."""
-    for name, node in workflow.nodes.items():
+    for name, node in graph.workflow.nodes.items():
         if isinstance(node, AgentNode):
             yield from _reserved(node.report, ("nodes", name), f"report.{name}")
         elif isinstance(node, ParallelNode):
@@ -123,7 +126,7 @@ def _reserved(contract: ReportContract, where: Where, path: str) -> Iterator[Pro
 
 
 # In this order; the trace of a mistake stops where following rules would only repeat it.
-RULES: Final[Mapping[str, Callable[[Workflow], Iterable[Problem]]]] = MappingProxyType(
+RULES: Final[Mapping[str, Callable[[Graph], Iterable[Problem]]]] = MappingProxyType(
     {
         "targets": target_problems,
         "limit destinations": limit_destination_problems,
@@ -135,9 +138,9 @@ RULES: Final[Mapping[str, Callable[[Workflow], Iterable[Problem]]]] = MappingPro
         "frozen inputs": groups.freeze_problems,
         "reviewers' modes": groups.mode_problems,
         "reviewers' work": groups.work_problems,
-        "cycles": graph.cycle_problems,
-        "reached nodes": graph.reach_problems,
-        "ways out": graph.exit_problems,
+        "cycles": whole.cycle_problems,
+        "reached nodes": whole.reach_problems,
+        "ways out": whole.exit_problems,
         "terms": conditions.size_problems,
         "rule names": conditions.name_problems,
         "condition paths": conditions.path_problems,

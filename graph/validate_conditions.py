@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from pointsman.graph.conditions import FieldTest
-from pointsman.graph.declarations import InputBinding
+from pointsman.graph.declarations import FieldDeclaration, InputBinding
 from pointsman.graph.definition import AgentNode, DecisionNode, ParallelNode, Workflow
+from pointsman.graph.edges import Graph
 from pointsman.graph.paths import Path, Root, declared, parse, result_fields, why_unknown
 from pointsman.graph.predicate import count_problems, depth_problems, terms, type_problems
 from pointsman.graph.problem import Problem, Where
@@ -24,17 +25,17 @@ def _terms(workflow: Workflow) -> Iterator[tuple[Where, FieldTest]]:
                 yield place, test
 
 
-def size_problems(workflow: Workflow) -> Iterator[Problem]:
+def size_problems(graph: Graph) -> Iterator[Problem]:
     """No decision has more terms, and none of them a greater depth, than published."""
-    for node, where in _decisions(workflow):
+    for node, where in _decisions(graph.workflow):
         yield from count_problems(tuple(rule.when for rule in node.rules), where)
         for index, rule in enumerate(node.rules):
             yield from depth_problems(rule.when, (*where, index, "when"))
 
 
-def name_problems(workflow: Workflow) -> Iterator[Problem]:
+def name_problems(graph: Graph) -> Iterator[Problem]:
     """The rules of a decision are told apart by name."""
-    for node, where in _decisions(workflow):
+    for node, where in _decisions(graph.workflow):
         names: dict[str, int] = {}
         for index, rule in enumerate(node.rules):
             first = names.setdefault(rule.name, index)
@@ -47,21 +48,36 @@ def name_problems(workflow: Workflow) -> Iterator[Problem]:
                 )
 
 
-def path_problems(workflow: Workflow) -> Iterator[Problem]:
+def path_problems(graph: Graph) -> Iterator[Problem]:
     """Conditions read single values that exist."""
-    for place, test in _terms(workflow):
-        path = parse(test.field)
-        if path is None or declared(workflow, path) is None:
-            yield _unknown_path(workflow, test.field, (*place, "field"))
+    types = _Types(graph.workflow)
+    for place, test in _terms(graph.workflow):
+        if types.of(test.field) is None:
+            yield _unknown_path(graph.workflow, test.field, (*place, "field"))
 
 
-def operand_problems(workflow: Workflow) -> Iterator[Problem]:
+def operand_problems(graph: Graph) -> Iterator[Problem]:
     """Operators and operands fit the type of what they are compared with."""
-    for place, test in _terms(workflow):
-        path = parse(test.field)
-        declaration = declared(workflow, path) if path is not None else None
+    types = _Types(graph.workflow)
+    for place, test in _terms(graph.workflow):
+        declaration = types.of(test.field)
         if declaration is not None:
             yield from type_problems(test, declaration, place)
+
+
+class _Types:
+    """The declared types of paths, each looked up once."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        self._workflow = workflow
+        self._known: dict[str, FieldDeclaration | None] = {}
+
+    def of(self, text: str) -> FieldDeclaration | None:
+        if text not in self._known:
+            path = parse(text)
+            known = declared(self._workflow, path) if path is not None else None
+            self._known[text] = known
+        return self._known[text]
 
 
 def _unknown_path(workflow: Workflow, text: str, where: Where) -> Problem:
@@ -86,22 +102,22 @@ def _at(
         yield node, binding, (*where, "inputs", key, "from")
 
 
-def binding_path_problems(workflow: Workflow) -> Iterator[Problem]:
+def binding_path_problems(graph: Graph) -> Iterator[Problem]:
     """Inputs are bound to values or whole results that exist."""
-    for _, binding, where in _bindings(workflow):
+    for _, binding, where in _bindings(graph.workflow):
         path = parse(binding.from_)
-        if path is None or not _exists(workflow, path):
-            yield _unknown_path(workflow, binding.from_, where)
+        if path is None or not _exists(graph.workflow, path):
+            yield _unknown_path(graph.workflow, binding.from_, where)
 
 
-def production_problems(workflow: Workflow) -> Iterator[Problem]:
+def production_problems(graph: Graph) -> Iterator[Problem]:
     """A required input's result is there on every way to the node."""
-    ways = Ways(workflow)
-    for node, binding, where in _bindings(workflow):
+    ways = Ways(graph)
+    for node, binding, where in _bindings(graph.workflow):
         path = parse(binding.from_)
         if path is None or path.root is Root.INPUT or binding.optional:
             continue
-        if not _exists(workflow, path):
+        if not _exists(graph.workflow, path):
             continue
         way = ways.without(node, path.name, with_all_visits_used=False)
         if way is not None:

@@ -8,17 +8,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from pointsman.graph.definition import EndNode, GateNode, Node, Workflow
-from pointsman.graph.edges import Edge, EdgeKind, edges
+from pointsman.graph.edges import Edge, EdgeKind, Graph
 from pointsman.graph.problem import Problem
 
 
-def cycle_problems(workflow: Workflow) -> list[Problem]:
+def cycle_problems(graph: Graph) -> list[Problem]:
     """Return one problem for each edge that closes a cycle in which nothing is counted.
 
     Bounds that lead into automated work are left out: they are mistakes of their own.
     """
-    unbounded: dict[str, list[Edge]] = defaultdict(list)
-    for edge in edges(workflow):
+    workflow, unbounded = graph.workflow, defaultdict[str, list[Edge]](list)
+    for edge in graph.edges:
         exit_ = edge.kind in (EdgeKind.REPEAT_LIMIT, EdgeKind.VISIT_LIMIT)
         rests = workflow.nodes[edge.to].kind in ("gate", "end")
         if not edge.bounded and (rests or not exit_):
@@ -82,10 +82,10 @@ def _unbounded(workflow: Workflow, edge: Edge, cycle: list[str]) -> Problem:
     )
 
 
-def reach_problems(workflow: Workflow) -> list[Problem]:
+def reach_problems(graph: Graph) -> list[Problem]:
     """Return the nodes no run can come to."""
-    ways: dict[str, set[str]] = defaultdict(set)
-    for edge in edges(workflow):
+    workflow, ways = graph.workflow, defaultdict[str, set[str]](set)
+    for edge in graph.edges:
         ways[edge.source].add(edge.to)
     starts = [workflow.entry]
     if workflow.visits.at_limit is not None:
@@ -94,10 +94,10 @@ def reach_problems(workflow: Workflow) -> list[Problem]:
     return [_unreachable(name) for name in workflow.nodes if name not in reached]
 
 
-def exit_problems(workflow: Workflow) -> list[Problem]:
+def exit_problems(graph: Graph) -> list[Problem]:
     """Return the nodes from which no run can come to its end."""
-    back: dict[str, set[str]] = defaultdict(set)
-    for edge in edges(workflow):
+    workflow, back = graph.workflow, defaultdict[str, set[str]](set)
+    for edge in graph.edges:
         back[edge.to].add(edge.source)
     ending = _closure([name for name, node in workflow.nodes.items() if _ends(node)], back)
     return [_no_way_out(name) for name in workflow.nodes if name not in ending]

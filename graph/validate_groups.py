@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from pointsman.graph.declarations import AgentMode, FieldType
 from pointsman.graph.definition import JoinNode, ParallelNode, Workflow
-from pointsman.graph.edges import routes
+from pointsman.graph.edges import Graph
 from pointsman.graph.problem import Problem, Where, meant
 from pointsman.graph.reviews import FrozenInput, Uncommitted
 
@@ -17,11 +17,12 @@ def _joins(workflow: Workflow) -> dict[str, JoinNode]:
     return {name: node for name, node in workflow.nodes.items() if isinstance(node, JoinNode)}
 
 
-def pairing_problems(workflow: Workflow) -> Iterator[Problem]:
+def pairing_problems(graph: Graph) -> Iterator[Problem]:
     """Each group has a join of its own, and each join is over its own group.
 
     A pair that does not fit is told once, at the group if one leads to the join.
     """
+    workflow = graph.workflow
     groups, joins = _groups(workflow), _joins(workflow)
     for name, group in groups.items():
         where = ("nodes", name, "join")
@@ -54,11 +55,11 @@ def _no_such(workflow: Workflow, name: str, what: str, where: Where, known: list
     return Problem(code=f"not_a_{what}", where=where, message=message, mend=mend)
 
 
-def entry_problems(workflow: Workflow) -> Iterator[Problem]:
+def entry_problems(graph: Graph) -> Iterator[Problem]:
     """A join is entered from its group only (§10.35 of the design)."""
-    joins = _joins(workflow)
-    entries: list[tuple[str, Where]] = [(workflow.entry, ("entry",))]
-    entries += [(route.target.to, (*route.where, "to")) for route in routes(workflow)]
+    joins = _joins(graph.workflow)
+    entries: list[tuple[str, Where]] = [(graph.workflow.entry, ("entry",))]
+    entries += [(route.target.to, (*route.where, "to")) for route in graph.routes]
     for name, where in entries:
         if name in joins:
             yield Problem(
@@ -69,9 +70,9 @@ def entry_problems(workflow: Workflow) -> Iterator[Problem]:
             )
 
 
-def inside_problems(workflow: Workflow) -> Iterator[Problem]:
+def inside_problems(graph: Graph) -> Iterator[Problem]:
     """A group is entered again only after it was left, never from inside itself."""
-    for name, group in _groups(workflow).items():
+    for name, group in _groups(graph.workflow).items():
         if group.unresolved is not None and group.unresolved.to == name:
             yield Problem(
                 code="group_inside_itself",
@@ -81,15 +82,15 @@ def inside_problems(workflow: Workflow) -> Iterator[Problem]:
             )
 
 
-def freeze_problems(workflow: Workflow) -> Iterator[Problem]:
+def freeze_problems(graph: Graph) -> Iterator[Problem]:
     """A frozen input is a text that every run has, and has nothing uncommitted."""
-    for name, group in _groups(workflow).items():
+    for name, group in _groups(graph.workflow).items():
         if not isinstance(group.freeze, FrozenInput):
             continue
         given, where = group.freeze.input, ("nodes", name, "freeze", "input")
-        declared = workflow.inputs.get(given)
+        declared = graph.workflow.inputs.get(given)
         if declared is None:
-            message, mend = f"the run has no input '{given}'", meant(given, workflow.inputs)
+            message, mend = f"the run has no input '{given}'", meant(given, graph.workflow.inputs)
             yield Problem(code="freeze_input", where=where, message=message, mend=mend)
         elif declared.type is not FieldType.STRING or not declared.required:
             message = f"input '{given}' must name a change in every run"
@@ -104,9 +105,9 @@ def freeze_problems(workflow: Workflow) -> Iterator[Problem]:
             )
 
 
-def mode_problems(workflow: Workflow) -> Iterator[Problem]:
+def mode_problems(graph: Graph) -> Iterator[Problem]:
     """Reviewers do not edit: each works in a read-only copy of the frozen commit."""
-    for name, group in _groups(workflow).items():
+    for name, group in _groups(graph.workflow).items():
         for key, branch in group.branches.items():
             if branch.agent.mode is not AgentMode.REVIEW:
                 yield Problem(
@@ -117,9 +118,9 @@ def mode_problems(workflow: Workflow) -> Iterator[Problem]:
                 )
 
 
-def work_problems(workflow: Workflow) -> Iterator[Problem]:
+def work_problems(graph: Graph) -> Iterator[Problem]:
     """Each reviewer is told what to do, by at least one of three keys."""
-    for name, group in _groups(workflow).items():
+    for name, group in _groups(graph.workflow).items():
         for key, branch in group.branches.items():
             if not (branch.instructions or branch.focus or branch.agent.skill):
                 yield Problem(

@@ -6,6 +6,7 @@ Without that the head could be compared with nothing (§10.26 and 27 of the desi
 from collections.abc import Iterator
 
 from pointsman.graph.definition import EndNode, JoinNode, ParallelNode, Workflow
+from pointsman.graph.edges import Graph
 from pointsman.graph.problem import Problem, meant
 from pointsman.graph.ways import Ways
 
@@ -16,8 +17,9 @@ def _reviewing(workflow: Workflow) -> Iterator[tuple[str, str]]:
             yield name, node.review
 
 
-def name_problems(workflow: Workflow) -> Iterator[Problem]:
+def name_problems(graph: Graph) -> Iterator[Problem]:
     """A review is named by its join."""
+    workflow = graph.workflow
     joins = [name for name, node in workflow.nodes.items() if isinstance(node, JoinNode)]
     for name, review in _reviewing(workflow):
         if review not in joins:
@@ -28,9 +30,9 @@ def name_problems(workflow: Workflow) -> Iterator[Problem]:
             yield Problem(code="unknown_review", where=where, message=what, mend=mend)
 
 
-def done_problems(workflow: Workflow) -> Iterator[Problem]:
+def done_problems(graph: Graph) -> Iterator[Problem]:
     """Whoever comes to such a node comes from a completed review."""
-    ways = Ways(workflow)
+    workflow, ways = graph.workflow, Ways(graph)
     for name, review in _reviewing(workflow):
         if not isinstance(workflow.nodes.get(review), JoinNode):
             continue

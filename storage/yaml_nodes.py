@@ -142,27 +142,25 @@ class _Composer:
             raise too_complex(at, f"nested more than {DEPTH_MAX} levels deep")
         if self._count > NODES_MAX:
             raise too_complex(at, f"more than {NODES_MAX} values in one file")
-        match event:
-            case AliasEvent(anchor=anchor):
-                return self._aliased(str(anchor), at)
-            case ScalarEvent(anchor=anchor, tag=tag, value=value, implicit=implicit):
-                plain = implicit[0] and tag != "!"
-                return self._named(anchor, Scalar(value, _known(tag), plain, at))
-            case SequenceStartEvent(anchor=anchor, tag=tag):
-                sequence = Sequence(_known(tag), at)
-                self._named(anchor, sequence)
-                while not isinstance(event := self.next(), SequenceEndEvent):
-                    sequence.items.append(self.node(event, depth + 1))
-                return sequence
-            case MappingStartEvent(anchor=anchor, tag=tag):
-                mapping = Mapping(_known(tag), at)
-                self._named(anchor, mapping)
-                while not isinstance(event := self.next(), MappingEndEvent):
-                    key = self.node(event, depth + 1)
-                    mapping.pairs.append((key, self.node(self.next(), depth + 1)))
-                return mapping
-            case _:
-                raise AssertionError(f"no node begins with {event!r}")
+        if isinstance(event, ScalarEvent):
+            plain = event.implicit[0] and event.tag != "!"
+            scalar = Scalar(event.value, _known(event.tag), plain, at)
+            return self._named(event.anchor, scalar)
+        if isinstance(event, MappingStartEvent):
+            mapping = Mapping(_known(event.tag), at)
+            self._named(event.anchor, mapping)
+            while not isinstance(event := self.next(), MappingEndEvent):
+                key = self.node(event, depth + 1)
+                mapping.pairs.append((key, self.node(self.next(), depth + 1)))
+            return mapping
+        if isinstance(event, SequenceStartEvent):
+            sequence = Sequence(_known(event.tag), at)
+            self._named(event.anchor, sequence)
+            while not isinstance(event := self.next(), SequenceEndEvent):
+                sequence.items.append(self.node(event, depth + 1))
+            return sequence
+        assert isinstance(event, AliasEvent), f"no node begins with {event!r}"
+        return self._aliased(str(event.anchor), at)
 
     def _aliased(self, anchor: str, at: Position) -> Node:
         if anchor not in self._anchors:

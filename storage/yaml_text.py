@@ -32,6 +32,7 @@ from pointsman.storage.yaml_nodes import (
 
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _FLOAT: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_NOT_STORED: Final = re.compile("[\0\ud800-\udfff]")
 _WORDS: Final = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
@@ -189,7 +190,7 @@ class _Conversion:
 
     def _text(self, node: Scalar, where: Where) -> str | None:
         text = node.text
-        if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        if _NOT_STORED.search(text):
             message = "this text holds a character that cannot be stored (NUL or half a pair)"
             self._found.add("bad_text", where, node.at, message, "leave the character out")
             return None
