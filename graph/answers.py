@@ -1,0 +1,226 @@
+"""What a rehearsal is told in place of agents, checks and people: one answer a visit.
+
+Shapes, and what must fit the workflow. A file of answers is strict like a workflow: all of its
+mistakes are told at once. ``rehearsal`` plays them.
+"""
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Annotated, Final, TypeAlias
+
+from pydantic import Discriminator, Field, Tag
+
+from pointsman.graph import limits
+from pointsman.graph.binding import InputProblems, check_inputs
+from pointsman.graph.contract import EnvelopeProblems, check_envelope
+from pointsman.graph.definition import AgentNode, CheckNode, GateNode, Node, Workflow
+from pointsman.graph.model import JsonScalar, Model
+from pointsman.graph.problem import Problem, Where, listed, meant
+from pointsman.graph.results import GateDecision, ReportOutcome
+from pointsman.graph.value_types import FieldName, Name
+
+_REPORTED: Final = "as the answers say"
+
+
+class Word(StrEnum):
+    """The answers that are one word."""
+
+    MISSING = "missing"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+    TIMED_OUT = "timed_out"
+    LOST = "lost"
+    APPROVE = "approve"
+    REQUEST_CHANGES = "request_changes"
+
+
+class ReportGiven(Model):
+    """What the agent reports; ``data`` are its declared fields."""
+
+    outcome: ReportOutcome
+    summary: str = _REPORTED
+    data: dict[str, JsonScalar] = Field(default_factory=dict)
+
+    @property
+    def envelope(self) -> dict[str, object]:
+        """The report as an agent sends it."""
+        given = {"outcome": self.outcome.value, "summary": self.summary, "data": dict(self.data)}
+        return {"protocol_version": 1, "retry_key": "rehearsal", "evidence": [], **given}
+
+
+def _report_shape(value: object) -> str:
+    return "outcome" if isinstance(value, str) else "given"
+
+
+class AgentAnswer(Model):
+    """The agent's work settles well, with this report, or with one of this outcome only."""
+
+    report: Annotated[
+        Annotated[ReportOutcome, Tag("outcome")] | Annotated[ReportGiven, Tag("given")],
+        Discriminator(_report_shape),
+    ]
+
+    @property
+    def envelope(self) -> dict[str, object]:
+        """The report as an agent sends it."""
+        if isinstance(self.report, ReportOutcome):
+            return ReportGiven(outcome=self.report).envelope
+        return self.report.envelope
+
+
+class CheckAnswer(Model):
+    """The check's command ends with this exit code."""
+
+    exit_code: int
+    duration_s: int | float = Field(default=1, ge=0)
+    output: str = ""
+
+
+class GateAnswer(Model):
+    """A person decides."""
+
+    decision: GateDecision
+    note: str | None = Field(default=None, min_length=1, max_length=limits.NOTE_CHARS_MAX)
+
+
+def _shape(value: object) -> str:
+    """Tell the forms of an answer apart; an unknown one is explained as an agent's."""
+    match value:
+        case str():
+            return "word"
+        case int():
+            return "code"
+        case list() | tuple():
+            return "tries"
+        case CheckAnswer():
+            return "check"
+        case GateAnswer():
+            return "gate"
+        case dict() if "exit_code" in value:
+            return "check"
+        case dict() if "decision" in value:
+            return "gate"
+        case _:
+            return "agent"
+
+
+def _try_shape(value: object) -> str:
+    shape = _shape(value)
+    return shape if shape in ("word", "code") else "check"
+
+
+_Try = Annotated[
+    Annotated[Word, Tag("word")]
+    | Annotated[int, Tag("code")]
+    | Annotated[CheckAnswer, Tag("check")],
+    Discriminator(_try_shape),
+]
+Tries = Annotated[tuple[_Try, ...], Field(min_length=1)]
+Answer: TypeAlias = Annotated[
+    Annotated[Word, Tag("word")]
+    | Annotated[int, Tag("code")]
+    | Annotated[AgentAnswer, Tag("agent")]
+    | Annotated[CheckAnswer, Tag("check")]
+    | Annotated[GateAnswer, Tag("gate")]
+    | Annotated[Tries, Tag("tries")],
+    Discriminator(_shape),
+]
+Try = Word | int | CheckAnswer
+Given = Try | AgentAnswer | GateAnswer | tuple[Try, ...]
+Answers = Mapping[str, tuple[Given, ...]]
+
+
+class Told(Model):
+    """A whole rehearsal as it is written: the run's inputs, and each node's answers in order."""
+
+    inputs: dict[FieldName, JsonScalar] = Field(default_factory=dict)
+    answers: dict[Name, tuple[Answer, ...]] = Field(default_factory=dict)
+
+
+_OF_AGENTS: Final = frozenset({Word.MISSING, Word.FAILED, Word.INTERRUPTED, Word.TIMED_OUT})
+_OF_CHECKS: Final = frozenset({Word.TIMED_OUT, Word.INTERRUPTED, Word.LOST})
+_OF_GATES: Final = frozenset({Word.APPROVE, Word.REQUEST_CHANGES})
+_FORMS: Final = {
+    "agent": "write report: {outcome: completed, data: {…}}, or one of: "
+    + listed(sorted(_OF_AGENTS)),
+    "check": "write an exit code, or one of: "
+    + listed(sorted(_OF_CHECKS))
+    + "; a list holds one for each try of the visit",
+    "gate": "write approve, request_changes, or {decision: request_changes, note: …}",
+}
+
+
+def told_problems(
+    workflow: Workflow, inputs: Mapping[str, JsonScalar], answers: Answers, where: Where = ()
+) -> Iterator[Problem]:
+    """Name everything in inputs and answers that does not fit the workflow."""
+    checked = check_inputs(workflow, inputs)
+    for error in checked.fields if isinstance(checked, InputProblems) else ():
+        yield Problem(
+            code="input_invalid",
+            where=(*where, "inputs", error.path),
+            message=f"input '{error.path}' {error.problem}",
+            mend=f"write {error.expected}",
+        )
+    for name, given in answers.items():
+        place = (*where, "answers", name)
+        node = workflow.nodes.get(name)
+        if node is None:
+            message, mend = f"there is no node '{name}'", meant(name, workflow.nodes)
+            yield Problem(code="unknown_target", where=place, message=message, mend=mend)
+        elif node.kind not in _FORMS:
+            message = f"node '{name}' of kind {node.kind} takes no answers"
+            mend = "answer agents, checks and gates; the rest follows from them"
+            yield Problem(code="answer_unfit", where=place, message=message, mend=mend)
+        else:
+            for index, each in enumerate(given):
+                yield from _unfit(node, each, (*place, index))
+
+
+def _unfit(node: Node, given: Given, where: Where) -> Iterator[Problem]:
+    match node, given:
+        case AgentNode(report=contract), AgentAnswer():
+            checked = check_envelope(contract, given.envelope)
+            for error in checked.fields if isinstance(checked, EnvelopeProblems) else ():
+                path = tuple(error.path.split("."))
+                message = f"'{error.path}' {error.problem}"
+                yield Problem(
+                    code="report_invalid",
+                    where=(*where, "report", *path),
+                    message=message,
+                    mend=f"write {error.expected}",
+                )
+        case CheckNode(), tuple():
+            for index, each in enumerate(given):
+                yield from _unfit(node, each, (*where, index))
+        case GateNode(), Word() | GateAnswer() if _decision(given) is not None:
+            changes = _decision(given) is GateDecision.REQUEST_CHANGES
+            if changes and node.decisions.request_changes is None:
+                message = "at this gate no changes can be requested"
+                mend = "write approve, or give the gate a route for request_changes"
+                yield Problem(code="answer_unfit", where=where, message=message, mend=mend)
+        case AgentNode(), Word() if given in _OF_AGENTS:
+            pass
+        case (CheckNode(), Word()) if given in _OF_CHECKS:
+            pass
+        case CheckNode(), int() | CheckAnswer():
+            pass
+        case _:
+            kind = node.kind
+            article = "an" if kind == "agent" else "a"
+            message = f"this is no answer of {article} {kind}"
+            yield Problem(code="answer_unfit", where=where, message=message, mend=_FORMS[kind])
+
+
+def _decision(given: Given) -> GateDecision | None:
+    answer = gate_answer(given)
+    return answer.decision if answer is not None else None
+
+
+def gate_answer(given: Given) -> GateAnswer | None:
+    """Return what a person decides; ``None`` if the answer is no decision."""
+    if isinstance(given, GateAnswer):
+        return given
+    if isinstance(given, Word) and given in _OF_GATES:
+        return GateAnswer(decision=GateDecision(given.value))
+    return None

@@ -1,0 +1,143 @@
+"""A history told visit by visit: what each came to, and which route was taken from it, and why.
+
+Read from the events alone, so that a rehearsal and a recorded run are told the same way.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from pointsman.graph import events as ev
+from pointsman.graph.definition import Workflow
+from pointsman.graph.edges import routes
+from pointsman.graph.events import RecordedEvent, RouteReason
+from pointsman.graph.model import Model
+from pointsman.graph.predicate import ConsideredRule
+
+
+class Passage(Model):
+    """A route as it was taken. ``repeat`` counts its passes in this run, if it is bounded."""
+
+    route: str
+    to: str
+    reason: RouteReason
+    label: str | None
+    repeat: int | None = None
+    repeat_max: int | None = None
+    considered: tuple[ConsideredRule, ...] = ()
+
+
+class Visited(Model):
+    """One visit of a node. ``unresolved`` is the reason why it has no result."""
+
+    node: str
+    kind: str
+    visit: int
+    came_to: tuple[str, ...] = ()
+    unresolved: str | None = None
+    passage: Passage | None = None
+
+    @property
+    def line(self) -> str | None:
+        """The route in one line, ``FROM -> TO (WHY)``, as tests of workflows expect it."""
+        if self.passage is None:
+            return None
+        why = f" ({self.passage.label})" if self.passage.label is not None else ""
+        return f"{self.node} -> {self.passage.to}{why}"
+
+
+class Taken(Model):
+    """How often each node was visited, and each route led to each node (by its key)."""
+
+    visits: dict[str, int]
+    routes: dict[tuple[str, str], int]
+
+
+def taken(recorded: Iterable[RecordedEvent]) -> Taken:
+    """Count visits and routes of a history, for a drawing."""
+    visits: Counter[str] = Counter()
+    ways: Counter[tuple[str, str]] = Counter()
+    for each in recorded:
+        if isinstance(each.event, ev.NodeEntered):
+            visits[each.event.node] += 1
+        elif isinstance(each.event, ev.RouteTaken):
+            ways[each.event.route, each.event.to] += 1
+    return Taken(visits=dict(visits), routes=dict(ways))
+
+
+def visited(workflow: Workflow, recorded: Iterable[RecordedEvent]) -> tuple[Visited, ...]:
+    """Return a history's visits in order."""
+    bounds = {
+        "/".join(map(str, route.where[1:])): route.target.repeat.max
+        for route in routes(workflow)
+        if route.target.repeat is not None
+    }
+    passes: Counter[str] = Counter()
+    found: list[Visited] = []
+    for each in recorded:
+        match each.event:
+            case ev.NodeEntered(node=node, number=number):
+                kind = workflow.nodes[node].kind
+                found.append(Visited(node=node, kind=kind, visit=number))
+            case ev.RouteTaken() as event if event.from_node is not None:
+                passes[event.route] += event.counted
+                passage = Passage(
+                    route=event.route,
+                    to=event.to,
+                    reason=event.reason,
+                    label=_label(event),
+                    repeat=passes[event.route] if event.counted else None,
+                    repeat_max=bounds.get(event.route),
+                    considered=event.considered,
+                )
+                found[-1] = found[-1].model_copy(update={"passage": passage})
+            case event:
+                found[-1:] = [_with_words(visit, event) for visit in found[-1:]]
+    return tuple(found)
+
+
+def _label(event: ev.RouteTaken) -> str | None:
+    """Return why a route was taken, in the author's own words where there are any."""
+    match event.reason:
+        case RouteReason.NEXT | RouteReason.ENTRY:
+            return None
+        case RouteReason.RULE:
+            return event.rule
+        case RouteReason.DECISION:
+            return event.route.rpartition("/")[2]
+        case reason:
+            return reason.value
+
+
+def _with_words(visit: Visited, event: ev.Event) -> Visited:
+    words = _words(event)
+    changes: dict[str, object] = {}
+    if words is not None:
+        changes["came_to"] = (*visit.came_to, words)
+    if isinstance(event, ev.NodeUnresolved):
+        changes["unresolved"] = event.reason.value
+    return visit.model_copy(update=changes) if changes else visit
+
+
+def _words(event: ev.Event) -> str | None:
+    match event:
+        case ev.ReportAccepted(outcome=outcome, data=data):
+            given = ", ".join(f"{name} = {value!r}" for name, value in data.items())
+            return f"reported {outcome}" + (f": {given}" if given else "")
+        case ev.CheckEnded(state=state):
+            if state.state == "lost":
+                return "its process was lost"
+            if state.timed_out:
+                return "timed out"
+            return "was stopped" if state.interrupted else f"exit code {state.exit_code}"
+        case ev.GateRequested(title=title):
+            return f"asks a person: {title}"
+        case ev.GateDecided(decision=decision, note=note):
+            return f"decided {decision}" + (f": {note}" if note else "")
+        case ev.NodeUnresolved(reason=reason, detail=detail):
+            return f"unresolved ({reason}): {detail}"
+        case ev.RunCompleted():
+            return "the run ends as completed"
+        case ev.RunFailed():
+            return "the run ends as failed"
+        case _:
+            return None
