@@ -16,13 +16,16 @@ from pointsman.graph.problem import Problem, Where, listed, meant
 _KEY: Final = "[key]"
 
 
-def shape_problems(error: ValidationError) -> list[Problem]:
-    """Return one problem a place; of several errors at one place the first speaks for all."""
+def shape_problems(error: ValidationError, root: type[Model] = Workflow) -> list[Problem]:
+    """Return one problem a place; of several errors at one place the first speaks for all.
+
+    ``root`` is the model that was validated.
+    """
     found: dict[Where, Problem] = {}
     types_at: dict[Where, set[str]] = {}
     inputs_at: dict[Where, object] = {}
     for detail in error.errors(include_url=False)[: limits.PROBLEMS_MAX]:
-        where, keys = _Walk().follow(detail["loc"])
+        where, keys = _Walk().follow(root, detail["loc"])
         types_at.setdefault(where, set()).add(detail["type"])
         inputs_at[where] = detail["input"]
         if detail["type"] == "too_short" and detail["input"]:
@@ -42,9 +45,11 @@ class _Walk:
         self._where: list[str | int] = []
         self._keys: tuple[str, ...] = ()
 
-    def follow(self, loc: tuple[str | int, ...]) -> tuple[Where, tuple[str, ...]]:
+    def follow(
+        self, root: type[Model], loc: tuple[str | int, ...]
+    ) -> tuple[Where, tuple[str, ...]]:
         """Return the place in the document, and the keys of the innermost model."""
-        self._step(Workflow, loc)
+        self._step(root, loc)
         return tuple(self._where), self._keys
 
     def _step(self, annotation: object, rest: tuple[str | int, ...]) -> None:

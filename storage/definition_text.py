@@ -9,9 +9,7 @@ import json
 from typing import Final
 
 from pydantic import ValidationError
-from yaml.reader import Reader
 
-from pointsman.graph import limits
 from pointsman.graph.definition import Workflow
 from pointsman.graph.model import Model
 from pointsman.graph.paths import Root, parse
@@ -19,20 +17,9 @@ from pointsman.graph.problem import Problem, Where, meant
 from pointsman.graph.runnable import unsupported
 from pointsman.graph.validate import problems as graph_problems
 from pointsman.storage.definition_shapes import shape_problems
-from pointsman.storage.yaml_nodes import LINE_END, Position
-from pointsman.storage.yaml_text import YamlText, read_yaml
+from pointsman.storage.placed_text import PlacedProblem, PlacedText, place, render, unplaced
 
-SOURCE_CHARS_MAX: Final = 160
-
-
-class PlacedProblem(Problem):
-    """A problem at its place; ``source`` is (a part of) the line, ``caret`` counts in it from 1."""
-
-    file: str
-    line: int
-    column: int
-    source: str
-    caret: int
+__all__ = ["Loaded", "PlacedProblem", "place", "read_definition", "render", "unplaced"]
 
 
 class Loaded(Model):
@@ -48,68 +35,19 @@ class Loaded(Model):
 
 def read_definition(text: str | bytes, name: str) -> Loaded:
     """Read a definition from the text of the file ``name``; total."""
-    decoded, refusal = _decoded(text)
-    found = YamlText()
-    if refusal is not None:
-        found.add(*refusal)
-    else:
-        found = read_yaml(decoded)
-    workflow, problems = _judged(found)
-    placed = [(problem, position) for problem, position in found.problems]
-    spoken_for = {each.problem.where for each in found.problems if each.problem.code in _OF_VALUES}
-    placed += [
-        (problem, _position(found, problem))
-        for problem in problems
-        if problem.where not in spoken_for
-    ]
-    placed.sort(key=lambda pair: pair[1])
-    lines = LINE_END.split(decoded)
-    shown = tuple(_placed(problem, name, at, lines) for problem, at in placed)
+    read = PlacedText(text, name)
+    workflow, problems = _judged(read)
+    shown = read.with_flaws(problems)
     if shown or workflow is None:
         return Loaded(workflow=None, problems=shown)
-    lacking = tuple(
-        _placed(problem, name, _position(found, problem), lines)
-        for problem in unsupported(workflow)
-    )
+    lacking = tuple(read.placed(problem) for problem in unsupported(workflow))
     return Loaded(workflow=workflow, problems=(), unsupported=lacking)
 
 
-_Refusal = tuple[str, Where, Position, str, str]
-
-
-def _decoded(text: str | bytes) -> tuple[str, _Refusal | None]:
-    """Return the characters, without a byte order mark, or why they are not read."""
-    size = len(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
-    if size > limits.DEFINITION_FILE_BYTES_MAX:
-        message = f"the file has more than {limits.DEFINITION_FILE_BYTES_MAX} bytes"
-        return "", ("file_too_large", (), Position(1, 1), message, "split the workflow")
-    if isinstance(text, bytes):
-        try:
-            text = text.decode()
-        except UnicodeDecodeError as error:
-            encoded = error.object
-            at = _position_after(encoded[: error.start].decode())
-            message = f"byte {encoded[error.start]:#04x} is no UTF-8"
-            shown = encoded.decode("utf-8", "replace")
-            return shown, ("not_utf8", (), at, message, "save the file as UTF-8")
-    text = text.removeprefix("\ufeff")
-    bad = Reader.NON_PRINTABLE.search(text)
-    if bad is not None:
-        at = _position_after(text[: bad.start()])
-        message = f"the character U+{ord(bad[0]):04X} cannot stand in YAML"
-        return text, ("bad_character", (), at, message, "leave it out, or write it as an escape")
-    return text, None
-
-
-def _position_after(text: str) -> Position:
-    lines = LINE_END.split(text)
-    return Position(len(lines), len(lines[-1]) + 1)
-
-
-def _judged(found: YamlText) -> tuple[Workflow | None, list[Problem]]:
+def _judged(read: PlacedText) -> tuple[Workflow | None, list[Problem]]:
     """Check shapes, then the graph; a broken shape leaves the rest of the graph to be checked."""
-    document = found.value
-    if document is None and found.problems:
+    document = read.value
+    if document is None and read.flaws:
         return None, []
     if not isinstance(document, dict):
         message = "a workflow is a mapping of keys and values"
@@ -120,7 +58,7 @@ def _judged(found: YamlText) -> tuple[Workflow | None, list[Problem]]:
         return workflow, list(graph_problems(workflow))
     if any(problem.code == "unsupported_format" for problem in problems):
         return None, [each for each in problems if each.code == "unsupported_format"]
-    broken = [*problems, *(each.problem for each in found.problems)]
+    broken = [*problems, *read.flaws]
     return None, problems + _problems_of_the_rest(document, [each.where for each in broken])
 
 
@@ -204,53 +142,3 @@ def _value_at(document: object, where: Where) -> str:
             value = value[int(part)]
     assert isinstance(value, str), f"a name stands at {where}"
     return value
-
-
-_OF_VALUES: Final = frozenset({"bad_tag", "bad_text", "out_of_range"})
-_ABOUT_KEYS: Final = frozenset({"unknown_key", "bad_key", "reserved_field"})
-
-
-def _position(found: YamlText, problem: Problem) -> Position:
-    return found.position(problem.where, of_key=problem.code in _ABOUT_KEYS)
-
-
-def _placed(problem: Problem, name: str, at: Position, lines: list[str]) -> PlacedProblem:
-    line = lines[at.line - 1] if at.line <= len(lines) else ""
-    start = max(0, at.column - 1 - SOURCE_CHARS_MAX // 2) if len(line) > SOURCE_CHARS_MAX else 0
-    source = "".join(
-        character if character.isprintable() else " "
-        for character in line[start : start + SOURCE_CHARS_MAX]
-    )
-    return PlacedProblem(
-        **problem.model_dump(),
-        file=name,
-        line=at.line,
-        column=at.column,
-        source=source,
-        caret=at.column - start,
-    )
-
-
-def unplaced(problem: Problem, name: str) -> PlacedProblem:
-    """Return a problem of a whole file that has no text to point into."""
-    return _placed(problem, name, Position(1, 1), [])
-
-
-def place(problem: Problem, text: bytes, name: str) -> PlacedProblem:
-    """Return a problem found elsewhere at its place in a text that reads well."""
-    decoded, _ = _decoded(text)
-    return _placed(problem, name, _position(read_yaml(decoded), problem), LINE_END.split(decoded))
-
-
-def render(problems: tuple[PlacedProblem, ...]) -> str:
-    """Return the problems in the style of a compiler, one after the other."""
-    return "\n".join(_rendered(problem) for problem in problems)
-
-
-def _rendered(problem: PlacedProblem) -> str:
-    return (
-        f"{problem.file}:{problem.line}:{problem.column}: {problem.code}: {problem.message}\n"
-        f"    {problem.source}\n"
-        f"    {' ' * (problem.caret - 1)}^\n"
-        f"    {problem.mend}\n"
-    )
