@@ -51,7 +51,7 @@ class Output:
     """The command's output: its head goes to the log, its end is kept in memory.
 
     Secrets are blotted out before either; a secret cut in two by a read is still found, since
-    the last bytes are held back until the next read.
+    last bytes that may be its beginning are held back until the next read.
     """
 
     def __init__(self, path: Path, log_bytes_max: int, tail_bytes_max: int, secrets: list[bytes]):
@@ -59,7 +59,6 @@ class Output:
         self._log_bytes_max = log_bytes_max
         self._tail_bytes_max = tail_bytes_max
         self._secrets = [secret for secret in secrets if secret]
-        self._held_back = max((len(secret) for secret in self._secrets), default=1) - 1
         self._pending = b""
         self._tail = bytearray()
         self._digest = hashlib.sha256()
@@ -68,14 +67,20 @@ class Output:
         self.log_error: str | None = None
 
     def add(self, chunk: bytes) -> None:
-        self._take(self._pending + chunk, self._held_back)
-
-    def _take(self, block: bytes, held_back: int) -> None:
+        block = self._pending + chunk
         for secret in self._secrets:
             block = block.replace(secret, b"[redacted]")
-        cut = max(len(block) - held_back, 0)
+        cut = len(block) - self._begun_secret(block)
         self._pending = block[cut:]
         self._keep(block[:cut])
+
+    def _begun_secret(self, block: bytes) -> int:
+        """Return how many last bytes may be the beginning of a secret; mostly none."""
+        longest = max((len(secret) for secret in self._secrets), default=0)
+        for length in range(min(longest, len(block)), 0, -1):
+            if any(secret.startswith(block[-length:]) for secret in self._secrets):
+                return length
+        return 0
 
     def _keep(self, block: bytes) -> None:
         self.bytes_seen += len(block)
@@ -97,7 +102,7 @@ class Output:
             self.log_error = "the log could not be written further"
 
     def finish(self) -> None:
-        self._take(self._pending, 0)
+        self._keep(self._pending)
         self._log.close()
 
     def tail(self) -> str:

@@ -28,6 +28,15 @@ def test_a_secret_is_found_however_the_output_is_cut(cuts: list[int]) -> None:
     assert made.tail() == "a [redacted] b [redacted]s3cre"
 
 
+def test_what_cannot_be_a_secret_is_in_the_log_at_once(tmp_path: Path) -> None:
+    made = output(tmp_path / "log")
+    made.add(b"At it.\ns3c")
+    assert (tmp_path / "log").read_bytes() == b"At it.\n"
+    made.add(b"rets\n")
+    assert (tmp_path / "log").read_bytes() == b"At it.\ns3crets\n"
+    made.finish()
+
+
 def test_the_digest_is_that_of_the_log_file(tmp_path: Path) -> None:
     made = output(tmp_path / "log", log=10)
     for _ in range(9):
