@@ -5,7 +5,7 @@ Clients show these and nothing else; they never compute them (spec, *Public surf
 
 from enum import StrEnum
 
-from pointsman.graph.definition import AgentNode, CheckNode
+from pointsman.graph.definition import AgentNode, CheckNode, GateDeciders, GateNode
 from pointsman.graph.events import UnresolvedReason
 from pointsman.graph.model import Model
 from pointsman.graph.run import OpenGate, Run, Visit
@@ -31,12 +31,16 @@ class Action(StrEnum):
 
 
 class AllowedAction(Model):
-    """One action with what it applies to; ``revision`` must be given back with it."""
+    """One action with what it applies to; ``revision`` must be given back with it.
+
+    ``deciders`` are the only ones who may do it, if the definition names any.
+    """
 
     action: Action
     target: str
     revision: int | None = None
     request_id: str | None = None
+    deciders: GateDeciders | None = None
 
 
 def allowed_actions(run: Run) -> tuple[AllowedAction, ...]:
@@ -46,7 +50,7 @@ def allowed_actions(run: Run) -> tuple[AllowedAction, ...]:
     actions: list[AllowedAction] = []
     visit = run.visit
     if visit is not None and visit.gate is not None:
-        actions += _on_gate(visit.gate)
+        actions += _on_gate(run, visit.gate)
     if visit is not None and visit.unresolved is not None:
         actions += _on_unresolved(run, visit)
     if visit is not None and visit.attempt is not None:
@@ -62,11 +66,29 @@ def allowed_actions(run: Run) -> tuple[AllowedAction, ...]:
     return (*actions, AllowedAction(action=Action.CANCEL, target=run.run_id))
 
 
-def _on_gate(gate: OpenGate) -> list[AllowedAction]:
+def deciders(run: Run) -> GateDeciders | None:
+    """Return who alone may decide the gate being visited; ``None`` if everyone may."""
+    return run.node.decide if isinstance(run.node, GateNode) else None
+
+
+def in_words(may: GateDeciders) -> str:
+    """Name those who may decide: ``ann, bob or anyone of role maintainer``."""
+    named = [", ".join(may.people)] if may.people else []
+    if may.roles:
+        named.append(f"anyone of role {' or '.join(may.roles)}")
+    return " or ".join(named)
+
+
+def _on_gate(run: Run, gate: OpenGate) -> list[AllowedAction]:
     if gate.decision is not None:
         return []
     return [
-        AllowedAction(action=Action(decision), target=gate.gate_id, revision=gate.revision)
+        AllowedAction(
+            action=Action(decision),
+            target=gate.gate_id,
+            revision=gate.revision,
+            deciders=deciders(run),
+        )
         for decision in gate.offered
     ]
 

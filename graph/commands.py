@@ -11,7 +11,7 @@ from pydantic import Field
 from pointsman.graph.definition import Workflow
 from pointsman.graph.events import SkillSnapshot
 from pointsman.graph.model import JsonScalar, Model
-from pointsman.graph.results import GateDecision
+from pointsman.graph.results import GateComment, GateDecision
 from pointsman.graph.work import CheckState, Receipt, WorkAggregate
 
 
@@ -40,14 +40,19 @@ class SubmitReport(Model):
 
 
 class DecideGate(Model):
-    """A person's decision on a gate, against the revision they saw."""
+    """A person's decision on a gate, against the revision they saw.
+
+    Who decides, and in which roles, is what the authenticated client asserts.
+    """
 
     kind: Literal["decide_gate"] = "decide_gate"
     gate_id: str
     revision: int
     decision: GateDecision
     note: str | None = None
+    comments: tuple[GateComment, ...] = ()
     decided_by: str
+    roles: tuple[str, ...] = ()
 
 
 class CancelRun(Model):

@@ -5,6 +5,7 @@ from typing import assert_never
 from pointsman.graph import commands as cmd
 from pointsman.graph.decisions import (
     deadlines,
+    gates,
     lifecycle,
     observations,
     people,
@@ -36,7 +37,7 @@ def decide(run: Run | None, command: cmd.Command, at_ms: int) -> Verdict:
         case cmd.SubmitReport():
             return reports.submit_report(run, command, at_ms)
         case cmd.DecideGate():
-            return people.decide_gate(run, command)
+            return gates.decide_gate(run, command)
         case cmd.CancelRun():
             return lifecycle.cancel_run(run, command)
         case cmd.ResumeAttempt():

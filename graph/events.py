@@ -14,6 +14,7 @@ from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.predicate import ConsideredRule
 from pointsman.graph.results import (
     EvidenceReference,
+    GateComment,
     GateDecision,
     NodeResult,
     ReportOutcome,
@@ -361,7 +362,7 @@ class RunSuspended(Model):
 
 
 class GateDecided(Model):
-    """A person has decided, once and for good."""
+    """A person has decided, once and for good; the comments are about ``commit``."""
 
     kind: Literal["gate_decided"] = "gate_decided"
     gate_id: str
@@ -369,6 +370,9 @@ class GateDecided(Model):
     decision: GateDecision
     note: str | None
     decided_by: str
+    roles: tuple[str, ...] = ()
+    comments: tuple[GateComment, ...] = ()
+    commit: str | None = None
 
 
 class RunCompleted(Model):

@@ -210,6 +210,7 @@ def _gate(event: ev.GateRequested, sequence: int, at_ms: int) -> OpenGate:
         since_ms=at_ms,
         title=event.title,
         offered=event.offered,
+        head_commit=event.head_commit,
     )
 
 

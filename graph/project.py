@@ -1,6 +1,7 @@
 """Compute a run's projection: summary, outbox, deadlines and attention, from its state alone."""
 
 from pointsman.graph import ids
+from pointsman.graph.allowed import deciders, in_words
 from pointsman.graph.owed import open_work, owed_intents
 from pointsman.graph.projection import (
     AttentionItem,
@@ -10,7 +11,7 @@ from pointsman.graph.projection import (
     Projection,
     RunSummary,
 )
-from pointsman.graph.run import Attempt, AttemptStatus, Run, Visit
+from pointsman.graph.run import Attempt, AttemptStatus, OpenGate, Run, Visit
 
 
 def project(run: Run) -> Projection:
@@ -80,7 +81,7 @@ def _attention(run: Run) -> tuple[AttentionItem, ...]:
                 item_id=f"{visit.gate.gate_id}:review",
                 since_ms=visit.gate.since_ms,
                 title=visit.gate.title,
-                detail=f"decide: {', '.join(visit.gate.offered)}",
+                detail=_to_decide(run, visit.gate),
             )
         )
     if visit.unresolved is not None:
@@ -98,6 +99,12 @@ def _attention(run: Run) -> tuple[AttentionItem, ...]:
     if visit.attempt is not None and visit.unresolved is None:
         items += _requests(run, visit, visit.attempt)
     return tuple(items)
+
+
+def _to_decide(run: Run, gate: OpenGate) -> str:
+    may = deciders(run)
+    by = f" (by {in_words(may)} only)" if may is not None else ""
+    return f"decide: {', '.join(gate.offered)}{by}"
 
 
 def _requests(run: Run, visit: Visit, attempt: Attempt) -> list[AttentionItem]:

@@ -23,6 +23,8 @@ class RejectionCode(StrEnum):
     GATE_UNKNOWN = "gate_unknown"
     GATE_DECIDED = "gate_decided"
     DECISION_NOT_OFFERED = "decision_not_offered"
+    NOT_PERMITTED = "not_permitted"
+    COMMENTS_INVALID = "comments_invalid"
     REQUEST_UNKNOWN = "request_unknown"
     REQUEST_ANSWERED = "request_answered"
     NOT_BOUND = "not_bound"

@@ -62,15 +62,18 @@ class GateDecision(StrEnum):
 
 
 class GateComment(Model):
-    """One remark of a person on a line of the change that was decided upon."""
+    """One remark of a person on the change that was decided upon.
+
+    ``path`` is relative to the repository; without ``line`` it is about the file as a whole.
+    """
 
     path: str
-    line: int
+    line: int | None = None
     text: str
 
 
 class GateResult(Model):
-    """A person's recorded decision."""
+    """A person's recorded decision; ``commit`` is what it and its comments are about."""
 
     kind: Literal["gate"] = "gate"
     gate_id: str
@@ -78,6 +81,7 @@ class GateResult(Model):
     note: str | None = None
     comments: tuple[GateComment, ...] = ()
     decided_by: str
+    commit: str | None = None
 
 
 NodeResult = Annotated[ReportResult | CheckResult | GateResult, Field(discriminator="kind")]

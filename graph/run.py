@@ -138,6 +138,7 @@ class OpenGate(Model):
     since_ms: int
     title: str
     offered: tuple[GateDecision, ...]
+    head_commit: str | None = None
     decision: GateDecision | None = None
     suspended: bool = False
 

@@ -7,7 +7,7 @@ happens once.
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 from ulid import ULID
 
 from pointsman.graph.model import Model
+from pointsman.graph.results import GateComment
 from pointsman.runtime.gateway import wire
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.queries import AttentionView, RunRow, RunView, TraceEntry
@@ -168,6 +169,8 @@ class Client:
         decided_by: str,
         command_id: str,
         note: str | None = None,
+        roles: Sequence[str] = (),
+        comments: Sequence[GateComment] = (),
     ) -> wire.CommandReply:
         """Decide a gate against the revision that was seen."""
         body = wire.GateRequest.model_validate(
@@ -178,6 +181,8 @@ class Client:
                 "decision": decision,
                 "note": note,
                 "decided_by": decided_by,
+                "roles": list(roles),
+                "comments": list(comments),
             }
         )
         return self._act(run_id, "gate", body, wire.CommandReply)

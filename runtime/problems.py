@@ -99,6 +99,8 @@ PROBLEMS: Final = _kinds(
         ("PM0061", "cancelled", 409),
         ("PM0062", "not_due", 409),
         ("PM0063", "not_current", 409),
+        ("PM0064", "not_permitted", 403),
+        ("PM0065", "comments_invalid", 422),
         # Reporting.
         ("PM0070", "not_bound", 403),
         ("PM0071", "stale_attempt", 409),

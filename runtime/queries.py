@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pointsman.graph import ids
-from pointsman.graph.allowed import AllowedAction, allowed_actions
+from pointsman.graph.allowed import AllowedAction, allowed_actions, deciders
+from pointsman.graph.definition import GateDeciders
 from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.project import project
 from pointsman.graph.projection import AttentionItem, RunSummary
@@ -50,13 +51,15 @@ class WorkflowView(Model):
 
 
 class GateView(Model):
-    """A gate that waits for a decision; ``revision`` must be given back with it."""
+    """A gate that waits for a decision on ``head_commit``; ``revision`` must be given back."""
 
     gate_id: str
     title: str
     description: str | None
     revision: int
     offered: list[str]
+    head_commit: str | None = None
+    deciders: GateDeciders | None = None
 
 
 class UnresolvedView(Model):
@@ -258,6 +261,8 @@ def _gate(run: Run, visit: Visit | None) -> GateView | None:
         description=getattr(run.node, "description", None),
         revision=gate.revision,
         offered=[each.value for each in gate.offered],
+        head_commit=gate.head_commit,
+        deciders=deciders(run),
     )
 
 

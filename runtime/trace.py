@@ -13,6 +13,7 @@ from pointsman.graph import edges, ids
 from pointsman.graph import events as ev
 from pointsman.graph.model import Model
 from pointsman.graph.predicate import ConsideredTerm
+from pointsman.graph.results import GateComment
 from pointsman.graph.work import CheckExited
 
 Evidence = Literal["claim", "check", "decision"]
@@ -229,11 +230,24 @@ def _of_people(event: ev.Event) -> str | None:
             return f"a person must decide: {title}"
         case ev.RunSuspended(node=node):
             return f"waiting at {node}"
-        case ev.GateDecided(decided_by=who, decision=decision, note=note):
-            said = "approved" if decision == "approve" else "changes requested"
-            return f"{said} by {who}" + (f": {_one_line(note)}" if note else "")
+        case ev.GateDecided():
+            return _of_decision(event)
         case _:
             return None
+
+
+def _of_decision(event: ev.GateDecided) -> str:
+    said = "approved" if event.decision == "approve" else "changes requested"
+    as_ = f" ({', '.join(event.roles)})" if event.roles else ""
+    note = f": {_one_line(event.note)}" if event.note else ""
+    shown = [f"{_place(each)}: {_one_line(each.text, 80)}" for each in event.comments[:3]]
+    more = f"; {len(event.comments) - 3} more" if len(event.comments) > 3 else ""
+    comments = f" [{'; '.join(shown)}{more}]" if shown else ""
+    return f"{said} by {event.decided_by}{as_}{note}{comments}"
+
+
+def _place(comment: GateComment) -> str:
+    return comment.path if comment.line is None else f"{comment.path}:{comment.line}"
 
 
 def _one_line(text: str, chars_max: int = 200) -> str:

@@ -1,85 +1,14 @@
-"""What people decide: gates, resume, retry, answers to native requests.
+"""What people decide beside gates: resume, retry, answers to native requests.
 
 Each names the revision it was offered with; one that has passed changes nothing.
 """
 
 from pointsman.graph.allowed import can_resume, can_retry
-from pointsman.graph.commands import (
-    AnswerNativeRequest,
-    DecideGate,
-    ResumeAttempt,
-    RetryVisit,
-)
-from pointsman.graph.events import (
-    GateDecided,
-    NativeRequestAnswered,
-    NodeCompleted,
-    ResumeRequested,
-    RetryRequested,
-)
+from pointsman.graph.commands import AnswerNativeRequest, ResumeAttempt, RetryVisit
+from pointsman.graph.events import NativeRequestAnswered, ResumeRequested, RetryRequested
 from pointsman.graph.rejections import Rejected, RejectionCode
 from pointsman.graph.replies import Accepted, Reply, Verdict
-from pointsman.graph.results import GateResult
-from pointsman.graph.run import OpenGate, Run, Visit
-
-
-def decide_gate(run: Run, command: DecideGate) -> Verdict:
-    """Decide a gate once, against the revision the person saw (spec, *Human gates*)."""
-    visit = run.visit
-    gate = visit.gate if visit is not None else None
-    if visit is None or gate is None or gate.gate_id != command.gate_id:
-        return _passed_gate(run, command)
-    if gate.decision is not None:
-        return Rejected(
-            code=RejectionCode.GATE_DECIDED, message=f"the gate was decided: {gate.decision}"
-        )
-    refusal = _gate_refusal(run, gate, command)
-    if refusal is not None:
-        return refusal
-    decided = GateDecided(
-        gate_id=gate.gate_id,
-        node=visit.node,
-        decision=command.decision,
-        note=command.note,
-        decided_by=command.decided_by,
-    )
-    result = GateResult(
-        gate_id=gate.gate_id,
-        decision=command.decision,
-        note=command.note,
-        decided_by=command.decided_by,
-    )
-    completed = NodeCompleted(node=visit.node, visit_id=visit.visit_id, result=result)
-    return Accepted(events=(decided, completed), reply=Reply(run_id=run.run_id))
-
-
-def _passed_gate(run: Run, command: DecideGate) -> Rejected:
-    node = command.gate_id.removeprefix(f"{run.run_id}.").rpartition(".")[0]
-    number = command.gate_id.rpartition(".")[2]
-    opened = run.visit_counts.get(node, 0)
-    if number.isdigit() and 0 < int(number) <= opened:
-        return Rejected(
-            code=RejectionCode.GATE_DECIDED, message="this gate was decided; the run went on"
-        )
-    return Rejected(code=RejectionCode.GATE_UNKNOWN, message="this run has no such gate")
-
-
-def _gate_refusal(run: Run, gate: OpenGate, command: DecideGate) -> Rejected | None:
-    if run.cancellation is not None:
-        return Rejected(code=RejectionCode.CANCELLED, message="the run was canceled")
-    if gate.revision != command.revision:
-        return Rejected(
-            code=RejectionCode.STALE_REVISION,
-            message="the gate has another revision than the one you saw; look again",
-            details={"revision": gate.revision},
-        )
-    if command.decision not in gate.offered:
-        return Rejected(
-            code=RejectionCode.DECISION_NOT_OFFERED,
-            message=f"this gate offers {', '.join(gate.offered)} only",
-            details={"offered": list(gate.offered)},
-        )
-    return None
+from pointsman.graph.run import Run, Visit
 
 
 def _unresolved_visit(run: Run, revision: int) -> Visit | Rejected:

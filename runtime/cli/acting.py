@@ -6,11 +6,13 @@ time), then tells the progress until the run has ended or waits for a person aga
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pointsman.graph.allowed import Action, AllowedAction
 from pointsman.graph.problem import listed
+from pointsman.graph.results import GateComment
 from pointsman.runtime.cli import names, rendering
 from pointsman.runtime.cli.background import ensure_server
 from pointsman.runtime.cli.exit_codes import ExitCode, of_state
@@ -79,7 +81,18 @@ def wait(call: Invocation, name: str) -> int:
     return rested(call, view)
 
 
-def decide(call: Invocation, name: str, action: Action, note: str | None, *, detach: bool) -> int:
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a person decides at a gate, and as whom; without a name, as the system knows them."""
+
+    action: Action
+    note: str | None = None
+    comments: tuple[GateComment, ...] = ()
+    person: str | None = None
+    roles: tuple[str, ...] = ()
+
+
+def decide(call: Invocation, name: str, decision: Decision, *, detach: bool) -> int:
     """Approve the gate the run waits at, or request changes."""
 
     def ask(client: "Client", view: RunView, allowed: AllowedAction, command_id: str) -> None:
@@ -87,13 +100,15 @@ def decide(call: Invocation, name: str, action: Action, note: str | None, *, det
             view.run_id,
             gate_id=allowed.target,
             revision=revision_of(allowed),
-            decision=action.value,
-            decided_by=names.person(),
+            decision=decision.action.value,
+            decided_by=decision.person or names.person(),
+            roles=decision.roles,
             command_id=command_id,
-            note=note,
+            note=decision.note,
+            comments=decision.comments,
         )
 
-    return _act(call, name, action, ask, detach=detach)
+    return _act(call, name, decision.action, ask, detach=detach)
 
 
 def resume(call: Invocation, name: str, *, detach: bool) -> int:

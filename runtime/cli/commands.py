@@ -31,6 +31,14 @@ RunName = Annotated[
 ]
 
 
+As = Annotated[
+    str | None, typer.Option("--as", metavar="NAME", help="Who decides (else: you, to the system).")
+]
+Role = Annotated[
+    list[str] | None, typer.Option("--role", metavar="ROLE", help="In which role; repeatable.")
+]
+
+
 class State(StrEnum):
     """The states of a run, by their public names; loading the core's own takes too long here."""
 
@@ -172,6 +180,8 @@ def approve(
     context: typer.Context,
     run: RunName,
     note: Annotated[str | None, typer.Option("--note", help="What to remember of it.")] = None,
+    person: As = None,
+    role: Role = None,
     detach: Detach = False,
     data: Data = None,
     json: Json = False,
@@ -181,24 +191,42 @@ def approve(
     from pointsman.runtime.cli import acting
 
     call = _call(context, data, json=json)
-    return acting.decide(call, run, Action.APPROVE, note, detach=detach)
+    decision = acting.Decision(Action.APPROVE, note, (), person, tuple(role or ()))
+    return acting.decide(call, run, decision, detach=detach)
 
 
 @app.command()
 def request_changes(
     context: typer.Context,
     run: RunName,
-    note: Annotated[str, typer.Option("--note", help="What should change; the agent reads it.")],
+    note: Annotated[
+        str | None, typer.Option("--note", help="What should change; the agent reads it.")
+    ] = None,
+    comment: Annotated[
+        list[str] | None,
+        typer.Option("--comment", metavar="PATH:LINE:TEXT", help="On a line; repeatable."),
+    ] = None,
+    comments: Annotated[
+        Path | None,
+        typer.Option("--comments", metavar="FILE", help="Of a YAML list of {path, line, text}."),
+    ] = None,
+    person: As = None,
+    role: Role = None,
     detach: Detach = False,
     data: Data = None,
     json: Json = False,
 ) -> int:
-    """Send the work back from the gate, with a note."""
+    """Send the work back from the gate, with a note, comments on lines, or both."""
+    if note is None and not comment and comments is None:
+        raise typer.BadParameter("say what should change: --note, --comment or --comments", context)
     from pointsman.graph.allowed import Action
     from pointsman.runtime.cli import acting
+    from pointsman.runtime.cli.comments import given_comments
 
     call = _call(context, data, json=json)
-    return acting.decide(call, run, Action.REQUEST_CHANGES, note, detach=detach)
+    given = tuple(given_comments(comment or (), comments))
+    decision = acting.Decision(Action.REQUEST_CHANGES, note, given, person, tuple(role or ()))
+    return acting.decide(call, run, decision, detach=detach)
 
 
 @app.command()

@@ -72,6 +72,7 @@ REFUSING_PROBLEMS: Final = frozenset(
         "gate_unknown",
         "gate_decided",
         "decision_not_offered",
+        "not_permitted",
         "request_unknown",
         "request_answered",
         "cancelled",

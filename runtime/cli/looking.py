@@ -68,6 +68,7 @@ def show(call: Invocation, name: str) -> int:
         call.terminal.show(f"  {'input':<11}{key} = {value}")
     call.terminal.show(f"  {'visits':<11}{view.visits_used} of {view.visits_max}")
     _show_results(call, view)
+    _show_comments(call, view)
     return ExitCode.OK
 
 
@@ -82,14 +83,28 @@ def _show_results(call: Invocation, view: RunView) -> None:
         call.terminal.show(table({"node": "bold", "visits": "", "latest result": ""}, rows))
 
 
+def _show_comments(call: Invocation, view: RunView) -> None:
+    """Show what the latest decision of each gate asked for, line by line."""
+    for node, result in view.results.items():
+        comments = result.get("comments") or []
+        if comments:
+            commit = f" on {result['commit'][:10]}" if result.get("commit") else ""
+            call.terminal.show()
+            call.terminal.show(f"Comments of {node}{commit}", style="bold")
+        for comment in comments:
+            line = f":{comment['line']}" if comment["line"] is not None else ""
+            call.terminal.show(f"  {comment['path']}{line}: {comment['text']}")
+
+
 def _result(result: dict[str, object]) -> str:
     match result:
         case {"kind": "check", "exit_code": code, "duration_s": duration}:
             return f"exit {code} after {duration:.1f} s"
         case {"kind": "report", "outcome": outcome, "summary": summary}:
             return f"claims {outcome}: {summary}"
-        case {"kind": "gate", "decision": decision, "decided_by": person}:
-            return f"{decision} by {person}"
+        case {"kind": "gate", "decision": decision, "decided_by": person, "comments": comments}:
+            said = f" ({len(comments)} comments)" if isinstance(comments, list) and comments else ""
+            return f"{decision} by {person}{said}"
         case _:
             return str(result.get("kind"))
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from pointsman.graph.allowed import Action
+from pointsman.graph.allowed import Action, in_words
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.names import short
 from pointsman.runtime.queries import RunView
@@ -96,6 +96,8 @@ def headline(view: RunView) -> str:
 
 def _facts(view: RunView) -> Iterator[tuple[str, str]]:
     yield "run", view.run_id
+    if view.gate is not None and view.gate.deciders is not None:
+        yield "decides", in_words(view.gate.deciders)
     if view.branch is not None:
         head = f" at {view.head_commit[:10]}" if view.head_commit else ""
         yield "branch", f"{view.branch}{head}"

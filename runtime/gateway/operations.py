@@ -128,7 +128,9 @@ class Operations:
             revision=request.revision,
             decision=GateDecision(request.decision),
             note=request.note,
+            comments=tuple(request.comments),
             decided_by=request.decided_by,
+            roles=tuple(request.roles),
         )
         return await self._act(run_id, command, request.command_id)
 

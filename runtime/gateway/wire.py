@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints
 
 from pointsman.graph import limits
 from pointsman.graph.model import Model
+from pointsman.graph.results import GateComment
 from pointsman.storage.definition_text import PlacedProblem
 
 COMMAND_ID_CHARS_MAX = 128
@@ -72,14 +73,20 @@ class StartReply(Model):
 
 
 class GateRequest(Model):
-    """A decision on a gate, against the revision that was seen."""
+    """A decision on a gate, against the revision that was seen.
+
+    ``roles`` are those in which the person decides, as the client knows them. A request for
+    changes may carry comments; their bounds are the core's, which names every mistake in them.
+    """
 
     command_id: CommandId
     gate_id: Id
     revision: int
     decision: Literal["approve", "request_changes"]
     note: Note | None = None
+    comments: list[GateComment] = []
     decided_by: Person
+    roles: list[Person] = Field(default=[], max_length=limits.DECIDERS_MAX)
 
 
 class CancelRequest(Model):

@@ -257,7 +257,10 @@ class Process:
     # --- the person's part ---
 
     def decide_gate(
-        self, decision: GateDecision = GateDecision.APPROVE, revision: int | None = None
+        self,
+        decision: GateDecision = GateDecision.APPROVE,
+        revision: int | None = None,
+        **more: Any,
     ) -> Verdict:
         gate = self.visit.gate
         assert gate is not None
@@ -266,7 +269,7 @@ class Process:
                 gate_id=gate.gate_id,
                 revision=gate.revision if revision is None else revision,
                 decision=decision,
-                decided_by="ann",
+                **{"decided_by": "ann", **more},
             )
         )
 

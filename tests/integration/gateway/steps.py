@@ -33,6 +33,7 @@ def decide(
     *,
     command_id: str = "decide-1",
     revision: int | None = None,
+    **more: Any,
 ) -> CommandReply:
     return server.client.decide_gate(
         run_id,
@@ -41,6 +42,7 @@ def decide(
         decision=decision,
         decided_by="ann",
         command_id=command_id,
+        **more,
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from pointsman.graph import events as ev
+from pointsman.graph.results import GateComment
 from pointsman.graph.work import CheckLost, NativeRequest, RequestKind
 from pointsman.runtime.queries import view_of
 from pointsman.runtime.trace import TraceEntry, text_of, trace_entry, trace_signature
@@ -95,6 +96,8 @@ FIELDS = {
     "state": CheckLost(),
     "reason": ev.RouteReason.NEXT,
     "considered": (),
+    "roles": ("maintainer",),
+    "comments": (GateComment(path="a.py", line=3, text="Why?"),),
 }
 
 
