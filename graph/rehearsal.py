@@ -13,6 +13,7 @@ from typing import Any, Final
 from pointsman.graph import commands as cmd
 from pointsman.graph import ids
 from pointsman.graph.advance import advance
+from pointsman.graph.allowed import deciders
 from pointsman.graph.answers import (
     AgentAnswer,
     Answers,
@@ -187,7 +188,7 @@ class _Walk:
         given = self._answer()
         if given is None:
             return False
-        answer = gate_answer(given)
+        answer, may = gate_answer(given), deciders(self._state)
         assert answer is not None, f"{given} is no decision"
         self.send(
             cmd.DecideGate(
@@ -195,7 +196,8 @@ class _Walk:
                 revision=revision,
                 decision=answer.decision,
                 note=answer.note,
-                decided_by=_REHEARSAL,
+                decided_by=may.people[0] if may is not None and may.people else _REHEARSAL,
+                roles=may.roles if may is not None else (),
             )
         )
         return True
