@@ -53,6 +53,8 @@ def _judged(read: PlacedText) -> tuple[Workflow | None, list[Problem]]:
         message = "a workflow is a mapping of keys and values"
         mend = "begin with 'pointsman: 1'"
         return None, [Problem(code="not_a_mapping", where=(), message=message, mend=mend)]
+    if not {"pointsman", "entry", "nodes"} & document.keys():
+        return None, [_foreign(document)]
     workflow, problems = _shaped(document)
     if workflow is not None:
         return workflow, list(graph_problems(workflow))
@@ -60,6 +62,29 @@ def _judged(read: PlacedText) -> tuple[Workflow | None, list[Problem]]:
         return None, [each for each in problems if each.code == "unsupported_format"]
     broken = [*problems, *read.flaws]
     return None, problems + _problems_of_the_rest(document, [each.where for each in broken])
+
+
+# Keys by which files of other tools are known; the first whose keys are all there is named.
+_TOOLS: Final = (
+    ({"on", "jobs"}, "GitHub Actions"),
+    ({"apiVersion", "kind"}, "Kubernetes, Argo or Tekton"),
+    ({"stages"}, "GitLab CI or Azure Pipelines"),
+    ({"version", "jobs"}, "CircleCI"),
+    ({"services"}, "Docker Compose"),
+    ({"repos"}, "pre-commit"),
+)
+
+
+def _foreign(document: dict[str, object]) -> Problem:
+    """Say in one problem that a file is none of ours, instead of one for each of its keys."""
+    tool = next((tool for keys, tool in _TOOLS if keys <= document.keys()), None)
+    like = f"; it looks like a file of {tool}" if tool is not None else ""
+    return Problem(
+        code="not_a_workflow",
+        where=(),
+        message=f"this is no workflow: it has no key 'pointsman'{like}",
+        mend="begin with 'pointsman: 1', or keep the file elsewhere",
+    )
 
 
 def _shaped(document: dict[str, object]) -> tuple[Workflow | None, list[Problem]]:

@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 
 from pointsman.storage.catalog import entry_of, examples, find, load_file
+from tests.unit.storage.broken_definitions import GRAPHS, SHAPES, TEXTS, marked
+from tests.unit.storage.broken_groups import GROUPS
+from tests.unit.storage.foreign_files import FOREIGN
 
 GOOD = "pointsman: 1\nid: {id}\nname: N\nentry: a\nnodes:\n  a: {{kind: end}}\n"
 
@@ -86,3 +89,48 @@ def test_reading_leaves_the_file_as_it_is(tmp_path: Path, folder: Path) -> None:
     before = path.read_bytes(), path.stat().st_mtime_ns
     find(tmp_path)
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_file_of_another_tool_is_listed_with_one_precise_reason(
+    name: str, tmp_path: Path, folder: Path
+) -> None:
+    why, text = FOREIGN[name]
+    (folder / name).write_text(text)
+    (folder / "mine.yaml").write_text(GOOD.format(id="mine"))
+    entry, mine = (entry for entry in find(tmp_path) if entry.origin == "project")
+    if name > "mine.yaml":
+        entry, mine = mine, entry
+    assert mine.runnable, "nothing else changes"
+    assert not entry.runnable
+    assert len(entry.problems) == 1
+    assert why in entry.problems[0].message
+    assert (folder / name).read_text() == text
+
+
+def test_every_broken_file_of_a_project_is_listed_with_its_code_line_and_column(
+    tmp_path: Path, folder: Path
+) -> None:
+    broken = list((SHAPES | GRAPHS | TEXTS | GROUPS).values())
+    assert len(broken) >= 50
+    for number, (_, text) in enumerate(broken):
+        (folder / f"{number:03}.yaml").write_bytes(marked(text)[0].encode())
+    found = [entry for entry in find(tmp_path) if entry.origin == "project"]
+    assert [
+        (entry.id, problem.code, problem.line, problem.column)
+        for entry in found
+        for problem in entry.problems
+    ] == [(f"{n:03}", code, *marked(text)[1:]) for n, (code, text) in enumerate(broken)]
+
+
+def test_a_valid_workflow_with_kinds_not_run_here_stays_visible_as_not_runnable(
+    tmp_path: Path, folder: Path
+) -> None:
+    text = Path(__file__).parent.joinpath("definitions", "reviewed-change.yaml").read_text()
+    (folder / "reviewed.yaml").write_text(text)
+    entry = entry_of(tmp_path, "reviewed-change")
+    assert entry is not None
+    assert entry.workflow is not None
+    assert entry.problems == ()
+    assert {each.code for each in entry.unsupported} == {"kind_not_run"}
+    assert not entry.runnable
