@@ -21,7 +21,7 @@ ROOT_FILES := __init__.py __main__.py py.typed
 
 .PHONY: help
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: $(DEV_STAMP) links ## Make .venv with Pointsman (editable) and the development tools
@@ -42,6 +42,15 @@ check: setup ## Lint, format, types, layers and the quick tidy tests; changes no
 	$(BIN)/mypy
 	PYTHONPATH=build/typing $(BIN)/lint-imports
 	$(BIN)/pytest -q -m 'not slow' tests/tidy
+
+.PHONY: bench-definitions
+bench-definitions: setup ## Tell what reading and validating workflow files costs here
+	$(BIN)/python -m tests.harness.definition_bench
+
+.PHONY: fuzz-definitions
+fuzz-definitions: setup ## Read SEED=… COUNT=… damaged workflow files, and tell what it took
+	$(BIN)/python -m tests.harness.definition_fuzzer $(or $(SEED),1) $(or $(COUNT),5000) \
+		tests/unit/storage/definitions/*.yaml
 
 .PHONY: format
 format: setup ## Format the code and mend what the linter can mend
