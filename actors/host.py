@@ -96,8 +96,10 @@ class Host(Protocol):
     async def launch(self, order: LaunchExecution, access: ReportingAccess) -> Receipt:
         """Start the agent; ``host_ref`` has ``thread_id`` and ``host_run_id``.
 
-        A rejection's ``reason`` is one of ``workspace_missing``, ``provider_unknown``,
-        ``interrupted`` (before it began), ``key_reused``, or the provider's own.
+        The order's skill is looked at right before the start: it must lie where the order says,
+        with the same fingerprint. A rejection's ``reason`` is one of ``workspace_missing``,
+        ``provider_unknown``, ``skill_missing``, ``skill_changed``, ``interrupted`` (before it
+        began), ``key_reused``, or the provider's own.
         """
         ...
 
@@ -114,7 +116,10 @@ class Host(Protocol):
 
     async def resume(self, order: ResumeExecution, access: ReportingAccess) -> Receipt:
         """Go on with the native session; ``host_ref`` has ``continuity``
-        (``native``, ``forked``, ``fresh`` or ``impossible``). Only ``native`` counts."""
+        (``native``, ``forked``, ``fresh`` or ``impossible``). Only ``native`` counts.
+
+        The launch's skill is looked at again, and the resume rejected for the same reasons.
+        """
         ...
 
     async def answer(self, order: AnswerRequest) -> Receipt:

@@ -53,6 +53,11 @@ _UNRESOLVED_BY_OUTCOME = {
     SettlementOutcome.CANCELED: UnresolvedReason.WORK_CANCELED,
     SettlementOutcome.TIMED_OUT: UnresolvedReason.TIMED_OUT,
 }
+# A skill is never replaced by another silently: the visit says what is wrong with it.
+_UNRESOLVED_BY_REFUSAL = {
+    "skill_missing": UnresolvedReason.SKILL_MISSING,
+    "skill_changed": UnresolvedReason.SKILL_CHANGED,
+}
 
 
 def advance(run: Run) -> tuple[Event, ...]:
@@ -113,12 +118,16 @@ def _agent(run: Run, visit: Visit, node: AgentNode) -> tuple[Event, ...]:
     attempt = visit.attempt
     assert attempt is not None, f"{visit.visit_id} owes no try and has none"
     if attempt.status is AttemptStatus.REFUSED:
-        unknown = attempt.refusal_unknown
-        reason = UnresolvedReason.LAUNCH_UNKNOWN if unknown else UnresolvedReason.LAUNCH_REFUSED
-        return _unresolved(visit, reason, attempt.outcome_reason or "")
+        return _unresolved(visit, _why_refused(attempt), attempt.outcome_reason or "")
     if attempt.status is not AttemptStatus.SETTLED:
         return ()
     return _resumed_by_policy(node, attempt) or _settled_attempt(visit, attempt)
+
+
+def _why_refused(attempt: Attempt) -> UnresolvedReason:
+    if attempt.refusal_unknown:
+        return UnresolvedReason.LAUNCH_UNKNOWN
+    return _UNRESOLVED_BY_REFUSAL.get(attempt.refusal or "", UnresolvedReason.LAUNCH_REFUSED)
 
 
 def _resumed_by_policy(node: AgentNode, attempt: Attempt) -> tuple[Event, ...]:

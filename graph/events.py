@@ -24,11 +24,16 @@ from pointsman.graph.work import CheckExited, CheckLost, NativeRequest, WorkAggr
 
 
 class SkillSnapshot(Model):
-    """The identity of a skill as found at the start; ``fingerprint`` is over its content."""
+    """The identity of a skill as found at the start; ``fingerprint`` is over its content.
+
+    ``source`` is its folder at the host. The same name may mean another folder to another
+    ``provider``.
+    """
 
     name: str
     source: str
     fingerprint: str
+    provider: str | None = None
 
 
 class RunStarted(Model):
@@ -106,6 +111,8 @@ class UnresolvedReason(StrEnum):
     TIMED_OUT = "timed_out"
     LAUNCH_REFUSED = "launch_refused"
     LAUNCH_UNKNOWN = "launch_unknown"
+    SKILL_MISSING = "skill_missing"
+    SKILL_CHANGED = "skill_changed"
     INPUT_MISSING = "input_missing"
     INPUT_TOO_LARGE = "input_too_large"
     CHECK_TIMED_OUT = "check_timed_out"

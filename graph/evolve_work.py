@@ -84,6 +84,7 @@ def _attempt_fields(attempt: Attempt, event: AttemptEvent, at_ms: int) -> dict[s
         case ev.AttemptRefused():
             return {
                 "status": AttemptStatus.REFUSED,
+                "refusal": event.reason,
                 "refusal_unknown": event.unknown,
                 "outcome_reason": f"{event.reason}: {event.message}",
             }

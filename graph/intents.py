@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from pointsman.graph.definition import AgentChoice, WorkspaceSetup
+from pointsman.graph.events import SkillSnapshot
 from pointsman.graph.model import Model
 
 
@@ -34,7 +35,10 @@ class ReleaseWorkspace(Model):
 
 
 class LaunchExecution(Model):
-    """Start an agent's work on one attempt."""
+    """Start an agent's work on one attempt.
+
+    ``skill`` is what the host must find unchanged, at the launch and when the session goes on.
+    """
 
     kind: Literal["launch_execution"] = "launch_execution"
     intent_id: str
@@ -45,6 +49,7 @@ class LaunchExecution(Model):
     agent: AgentChoice
     prompt: str
     env: dict[str, str] = {}
+    skill: SkillSnapshot | None = None
 
 
 class SendReminder(Model):

@@ -196,6 +196,7 @@ def _launch(run: Run, visit: Visit, attempt: Attempt) -> LaunchExecution:
         agent=node.agent,
         prompt=launch_prompt(run, visit, node),
         env=run.workflow.workspace.env,
+        skill=run.skill_for(node.agent),
     )
 
 

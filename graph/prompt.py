@@ -4,6 +4,7 @@ import json
 
 from pointsman.graph.contract import launch_text
 from pointsman.graph.definition import AgentMode, AgentNode
+from pointsman.graph.events import SkillSnapshot
 from pointsman.graph.run import Run, Visit
 
 
@@ -11,7 +12,7 @@ def launch_prompt(run: Run, visit: Visit, node: AgentNode) -> str:
     """Return the launch instructions: a function of the snapshot and the visit's inputs only."""
     parts = [node.instructions.strip()]
     if node.agent.skill is not None:
-        parts.append(f"Use the skill {node.agent.skill!r}.")
+        parts.append(_skill(node.agent.skill, run.skill_for(node.agent)))
     if visit.inputs:
         shown = json.dumps(visit.inputs, indent=2, ensure_ascii=False, sort_keys=True)
         parts.append(f"Inputs of this step:\n{shown}")
@@ -24,6 +25,13 @@ def launch_prompt(run: Run, visit: Visit, node: AgentNode) -> str:
         )
     parts.append(launch_text(node.report))
     return "\n\n".join(parts)
+
+
+def _skill(name: str, found: SkillSnapshot | None) -> str:
+    """Name the skill and where it lies, so that no other of its name is taken for it."""
+    if found is None:
+        return f"Use the skill {name!r}."
+    return f"Use the skill {name!r}: read {found.source}/SKILL.md first and do as it says."
 
 
 def reminder_text(run: Run, visit: Visit) -> str:

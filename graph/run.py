@@ -7,6 +7,7 @@ actions) is computed from this value alone; nothing depends on having seen an ev
 from enum import StrEnum
 from typing import Any
 
+from pointsman.graph.declarations import AgentChoice
 from pointsman.graph.definition import Node, Workflow
 from pointsman.graph.events import SkillSnapshot, UnresolvedReason
 from pointsman.graph.model import JsonScalar, Model
@@ -102,6 +103,7 @@ class Attempt(Model):
     interrupted: bool = False
     outcome: SettlementOutcome | None = None
     outcome_reason: str | None = None
+    refusal: str | None = None
     refusal_unknown: bool = False
     resumable: bool = False
     lost: bool = False
@@ -277,6 +279,17 @@ class Run(Model):
     def node(self) -> Node | None:
         """The definition of the node being visited."""
         return self.workflow.nodes[self.visit.node] if self.visit is not None else None
+
+    def skill_for(self, agent: AgentChoice) -> SkillSnapshot | None:
+        """The skill an agent uses, as it was when the run was started."""
+        return next(
+            (
+                skill
+                for skill in self.skills
+                if skill.name == agent.skill and skill.provider in (None, agent.provider)
+            ),
+            None,
+        )
 
     @property
     def visits_left(self) -> int:

@@ -28,10 +28,11 @@ from pointsman.graph.commands import (
     RetryVisit,
     StartRun,
 )
-from pointsman.graph.definition import AgentNode, Workflow
+from pointsman.graph.definition import Workflow
 from pointsman.graph.events import SkillSnapshot
 from pointsman.graph.model import JsonScalar
 from pointsman.graph.owed import unfinished
+from pointsman.graph.problem import Problem
 from pointsman.graph.replies import Reply
 from pointsman.graph.results import GateDecision
 from pointsman.runtime.gateway import wire
@@ -39,7 +40,7 @@ from pointsman.runtime.gateway.reports import Reports
 from pointsman.runtime.gateway.telling import Supervising, tell
 from pointsman.runtime.problems import PROBLEMS, PointsmanError, refused
 from pointsman.runtime.queries import known_run, known_summary
-from pointsman.runtime.skills import find_skill, named_skills
+from pointsman.runtime.requirements import found_skills, lacking_providers
 from pointsman.storage.definition_text import read_definition
 from pointsman.storage.journal import Journal, JournalError
 
@@ -233,45 +234,24 @@ class Operations:
         )
 
     async def _refuse_unable_providers(self, workflow: Workflow) -> None:
-        able = {each.provider: each for each in await self._host.providers()}
-        lacking: list[dict[str, str]] = []
-        code = "provider_mode_unsupported"
-        for name, node in workflow.nodes.items():
-            if not isinstance(node, AgentNode):
-                continue
-            wanted, found = node.agent, able.get(node.agent.provider)
-            if found is None or found.unavailable is not None:
-                code = "provider_unavailable"
-                known = ", ".join(sorted(able)) or "none"
-                why = f"the host has: {known}" if found is None else str(found.unavailable)
-            elif wanted.mode not in found.modes:
-                why = f"proven modes: {', '.join(found.modes) or 'none'}"
-            else:
-                continue
-            lacking.append(
-                {"node": name, "provider": wanted.provider, "mode": wanted.mode.value, "why": why}
-            )
+        lacking = lacking_providers(workflow, await self._host.providers())
         if lacking:
-            told = "; ".join(
-                f"{each['node']} needs {each['provider']} in mode {each['mode']} ({each['why']})"
-                for each in lacking
-            )
-            raise PointsmanError(code, told, {"problems": lacking})
+            raise _lacking(lacking)
 
     def _found_skills(
         self, workflow: Workflow, state: RepositoryState
     ) -> tuple[SkillSnapshot, ...]:
-        found = {
-            name: find_skill(name, Path(state.path), self._home) for name in named_skills(workflow)
-        }
-        missing = [name for name, skill in found.items() if skill is None]
+        skills, missing = found_skills(workflow, Path(state.path), self._home)
         if missing:
-            raise PointsmanError(
-                "skill_missing",
-                f"no SKILL.md was found for: {', '.join(missing)}",
-                {"skills": missing, "repository": state.path},
-            )
-        return tuple(skill for skill in found.values() if skill is not None)
+            raise _lacking(missing)
+        return skills
+
+
+def _lacking(problems: tuple[Problem, ...]) -> PointsmanError:
+    """Return the error that tells everything of one kind that the environment lacks."""
+    told = "; ".join(f"{each.message}: {each.mend}" for each in problems)
+    details = [each.model_dump(mode="json") | {"node": each.where[1]} for each in problems]
+    return PointsmanError(problems[0].code, told, {"problems": details})
 
 
 def _accepted(answer: Answer) -> Reply:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from pointsman.actors.host import ReportingAccess
+from pointsman.graph.events import SkillSnapshot
 from pointsman.graph.intents import (
     AnswerRequest,
     InterruptExecution,
@@ -18,6 +19,7 @@ from pointsman.graph.intents import (
 )
 from pointsman.graph.model import JsonScalar
 from pointsman.graph.work import HostRunCause, Receipt, ReceiptStatus
+from pointsman.runtime import skills
 from pointsman.runtime.hosts.aggregate import is_interrupted
 from pointsman.runtime.hosts.attempts import AttemptFolder, AttemptRecord, TurnFolder
 from pointsman.runtime.hosts.effects import (
@@ -46,6 +48,8 @@ from pointsman.runtime.providers.base import (
 )
 from pointsman.runtime.workspaces import WorkspaceState, Worktrees
 
+# A reminder only asks for the report of work that was done with the skill as it was.
+_DEMAND_SKILL: Final = frozenset({HostRunCause.LAUNCH, HostRunCause.RESUME})
 _STOPPED_BEFORE: Final = "the attempt was interrupted before this turn began"
 
 
@@ -231,6 +235,8 @@ class Executions:
             raise ProviderRefusedError(
                 "provider_unknown", f"the provider {turn.agent.provider} is gone"
             )
+        if turn.cause in _DEMAND_SKILL and record.order.skill is not None:
+            _demand_unchanged(record.order.skill)
         line = provider.command(turn, access)
         spec = CommandSpec(
             command=line.argv,
@@ -274,6 +280,11 @@ class Executions:
             return accepted(key)
 
         return self._effects.once(key, order.kind, order.attempt_id, act)
+
+
+def _demand_unchanged(skill: SkillSnapshot) -> None:
+    if (found := skills.fault(skill)) is not None:
+        raise ProviderRefusedError(found.code, found.message)
 
 
 def _open_turn(attempt: Path) -> Turn | None:

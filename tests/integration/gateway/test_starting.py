@@ -167,6 +167,20 @@ def test_a_missing_skill_is_refused_and_a_found_one_is_kept_with_its_fingerprint
     (skill,) = server.client.trace(run_id)[0].data["skills"]
     assert skill["source"] == str(folder)
     assert skill["fingerprint"].startswith("sha256:")
+    assert skill["provider"] == "scripted"
+
+
+def test_a_skill_that_changed_before_the_launch_leaves_the_visit_unresolved_with_that_reason(
+    server: GatewayServer, definition: str
+) -> None:
+    server.host.refuse("launch_execution", "skill_changed")
+    run_id = server.start(definition, task="greet")
+    server.until(run_id, "node_unresolved")
+    view = server.view(run_id)
+    assert view.state == "unresolved"
+    assert view.unresolved is not None
+    assert view.unresolved.reason == "skill_changed"
+    assert [each.action.value for each in view.allowed_actions] == ["retry", "cancel"]
 
 
 @pytest.mark.parametrize(
