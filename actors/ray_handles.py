@@ -71,6 +71,8 @@ def start_ray(folder: Path) -> None:
     # Other users of the machine must not reach the cluster's loopback ports. A token of our own
     # keeps Ray from leaving one in the home folder.
     os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+    # Ray lowers its workers' priority by default; agents and checks would inherit that.
+    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray's name
     # Agents must outlive the process that launched them; see ``runtime.hosts.runner``.
     os.environ["RAY_kill_child_processes_on_worker_exit"] = "false"  # noqa: SIM112 - Ray's name
     logging.getLogger("ray").setLevel(logging.ERROR)
