@@ -43,6 +43,15 @@ SHAPES = {
         "unknown_key",
         HEAD + agent("a", following="{to: z, ‸at_limit: z}") + LAST,
     ),
+    "an expression": (
+        "wrong_type",
+        HEAD + "  a:\n    kind: decision\n    otherwise: z\n"
+        "    rules: [{name: r, to: z, when: ‸report.a.n == 1 or __import__('os')}]\n" + LAST,
+    ),
+    "a gate that merges": (
+        "unknown_key", HEAD + "  a: {kind: gate, title: G, decisions: {approve: z, ‸merge: z}}\n"
+        + LAST,
+    ),
     "unknown kind": ("unknown_kind", HEAD + "  a: {kind: ‸agnet, next: z}\n" + LAST),
     "a bad id": ("bad_name", HEAD.replace("id: w", "id: ‸My Flow") + "  a: {kind: end}\n"),
     "a bad node name": ("bad_key", HEAD + "  a: {kind: end}\n  ‸B_b: {kind: end}\n"),

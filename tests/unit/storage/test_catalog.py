@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pointsman.graph.edges import Graph
 from pointsman.storage.catalog import entry_of, examples, find, load_file
 from tests.unit.storage.broken_definitions import GRAPHS, SHAPES, TEXTS, marked
 from tests.unit.storage.broken_groups import GROUPS
@@ -134,3 +135,13 @@ def test_a_valid_workflow_with_kinds_not_run_here_stays_visible_as_not_runnable(
     assert entry.problems == ()
     assert {each.code for each in entry.unsupported} == {"kind_not_run"}
     assert not entry.runnable
+
+
+def test_every_packaged_workflow_ends_at_a_person() -> None:
+    for entry in examples():
+        assert entry.workflow is not None
+        nodes = entry.workflow.nodes
+        completed = [n for n, e in nodes.items() if e.kind == "end" and e.result == "completed"]
+        routes = [each for each in Graph(entry.workflow).edges if each.to in completed]
+        assert routes
+        assert {nodes[each.source].kind for each in routes} == {"gate"}, entry.file
