@@ -80,7 +80,7 @@ class Judged(Model):
     visits: tuple[Visited, ...]
 
 
-def tests_problems(workflow: Workflow, tests: WorkflowTests) -> Iterator[Problem]:
+def case_problems(workflow: Workflow, tests: WorkflowTests) -> Iterator[Problem]:
     """Name everything in the cases that does not fit the workflow, or another case."""
     names = Counter(case.name for case in tests.cases)
     for index, case in enumerate(tests.cases):

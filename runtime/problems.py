@@ -77,6 +77,8 @@ PROBLEMS: Final = _kinds(
         ("PM0034", "provider_mode_unsupported", 409),
         ("PM0035", "skill_missing", 409),
         ("PM0036", "definition_not_runnable", 409),
+        ("PM0037", "answers_invalid", 422),
+        ("PM0038", "file_exists", 409),
         ("PM0040", "repository_missing", 409),
         ("PM0041", "repository_not_git", 409),
         ("PM0042", "repository_bare", 409),
@@ -110,6 +112,9 @@ PROBLEMS: Final = _kinds(
         ("PM0075", "invalid", 422),
         ("PM0076", "too_large", 413),
         ("PM0077", "unsupported_version", 422),
+        # Saving a workflow.
+        ("PM0080", "revision_conflict", 409),
+        ("PM0081", "workflow_not_written", 409),
     )
 )
 

@@ -1,11 +1,10 @@
 """The workflows a project can run: its own files, and the packaged examples.
 
 Own files are ``.pointsman/workflows/*.yaml``. Broken ones stay visible with their problems.
-Reading never writes, and never follows anything but regular files.
+Reading never writes, reads regular files only, and follows no link that leads out of the folder.
 """
 
 import stat
-from collections.abc import Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
@@ -15,6 +14,7 @@ from pointsman.graph import limits
 from pointsman.graph.definition import Workflow
 from pointsman.graph.model import Model
 from pointsman.graph.problem import Problem
+from pointsman.storage import workflow_files
 from pointsman.storage.definition_text import (
     Loaded,
     PlacedProblem,
@@ -23,21 +23,25 @@ from pointsman.storage.definition_text import (
     unplaced,
 )
 
-FOLDER: Final = PurePosixPath(".pointsman/workflows")
+FOLDER: Final = workflow_files.FOLDER
 EXAMPLES: Final = "pointsman.examples"
 FILES_MAX: Final = 1_000
+SUFFIX: Final = ".yaml"
+TESTS_SUFFIX: Final = ".test.yaml"
 
 
 class CatalogEntry(Model):
     """One file of the catalogue. ``id`` is the file's stem when the file is broken.
 
-    ``file`` is relative to the project, or to the folder of packaged workflows. What is only
-    ``unsupported`` is valid and stays visible as not runnable here.
+    ``file`` is relative to the project, or to the folder of packaged workflows, and ``revision``
+    is that of its content (``workflow_files``). What is only ``unsupported`` is valid and stays
+    visible as not runnable here.
     """
 
     id: str
     origin: Literal["project", "example"]
     file: str
+    revision: str | None = None
     workflow: Workflow | None
     problems: tuple[PlacedProblem, ...] = ()
     unsupported: tuple[PlacedProblem, ...] = ()
@@ -60,9 +64,41 @@ def entry_of(project: Path, workflow_id: str) -> CatalogEntry | None:
     return next((entry for entry in find(project) if entry.id == workflow_id), None)
 
 
+def content_of(project: Path, entry: CatalogEntry) -> bytes | str:
+    """Return the content of an entry's file now, or in words why there is none."""
+    if entry.origin == "example":
+        return files(EXAMPLES).joinpath("workflows", entry.file).read_bytes()
+    return _own_content(project / entry.file) if _is_within(project / FOLDER, project) else ""
+
+
+def duplicate(earlier: str, workflow_id: str) -> Problem:
+    """Return the problem of a file whose id an earlier file of the project has."""
+    return Problem(
+        code="duplicate_id",
+        where=("id",),
+        message=f"{earlier} has the id '{workflow_id}' too",
+        mend="give each workflow of a project an id of its own",
+    )
+
+
 def load_file(path: Path, shown_as: str | None = None) -> Loaded:
     """Read one file; a file that cannot be read is a problem like any other."""
     return _loaded(_content(path), _printable(shown_as or str(path)))
+
+
+_LEADS_OUT: Final = "it is a link that leads out of the folder"
+
+
+def _own_content(path: Path) -> bytes | str:
+    return _content(path) if _is_within(path, path.parent) else _LEADS_OUT
+
+
+def _is_within(path: Path, folder: Path) -> bool:
+    """Whether a path, all links followed, lies in a folder, its own links followed too."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):  # a loop of links
+        return False
 
 
 def _content(path: Path) -> bytes | str:
@@ -99,52 +135,52 @@ def examples() -> tuple[CatalogEntry, ...]:
     found: list[Traversable] = []
     if folder.is_dir():
         found = sorted(
-            (item for item in folder.iterdir() if item.name.endswith(".yaml")),
+            (item for item in folder.iterdir() if is_definition(item.name)),
             key=lambda item: item.name,
         )
-    return tuple(
-        _entry("example", item.name, read_definition(item.read_bytes(), item.name))
-        for item in found
-    )
+    return tuple(_entry("example", item.name, item.read_bytes()) for item in found)
 
 
-def _entry(origin: Literal["project", "example"], file: str, loaded: Loaded) -> CatalogEntry:
+def _entry(origin: Literal["project", "example"], file: str, content: bytes | str) -> CatalogEntry:
     stem = PurePosixPath(file).stem
+    loaded = _loaded(content, file)
     return CatalogEntry(
         id=loaded.workflow.id if loaded.workflow is not None else stem,
         origin=origin,
         file=file,
+        revision=workflow_files.revision_of(content) if isinstance(content, bytes) else None,
         workflow=loaded.workflow,
         problems=loaded.problems,
         unsupported=loaded.unsupported,
     )
 
 
-def _project_files(project: Path) -> Iterator[Path]:
+def is_definition(name: str) -> bool:
+    """Whether a file of a workflow folder is a workflow by its name; its tests stand beside it."""
+    return name.endswith(SUFFIX) and not name.endswith(TESTS_SUFFIX)
+
+
+def definition_files(folder: Path) -> list[Path]:
+    """Return the workflow files of a folder in order; none if it cannot be listed."""
     try:
-        found = sorted((project / FOLDER).glob("*.yaml"))
-    except OSError:  # the folder cannot be listed: as good as absent
-        found = []
-    yield from found[:FILES_MAX]
+        return sorted(path for path in folder.glob(f"*{SUFFIX}") if is_definition(path.name))
+    except OSError:
+        return []
 
 
 def _without_duplicates(project: Path) -> tuple[CatalogEntry, ...]:
     """Read the project's files; of two with one id the later is broken for it."""
     entries: list[CatalogEntry] = []
     first: dict[str, str] = {}
-    for path in _project_files(project):
+    if not _is_within(project / FOLDER, project):
+        return (_entry("project", str(FOLDER), _LEADS_OUT),)
+    for path in definition_files(project / FOLDER)[:FILES_MAX]:
         shown_as = _printable(str(FOLDER / path.name))
-        content = _content(path)
-        entry = _entry("project", shown_as, _loaded(content, shown_as))
+        content = _own_content(path)
+        entry = _entry("project", shown_as, content)
         earlier = first.setdefault(entry.id, shown_as) if entry.workflow else shown_as
         if earlier != shown_as and isinstance(content, bytes):
-            problem = Problem(
-                code="duplicate_id",
-                where=("id",),
-                message=f"{earlier} has the id '{entry.id}' too",
-                mend="give each workflow of a project an id of its own",
-            )
-            placed = place(problem, content, shown_as)
+            placed = place(duplicate(earlier, entry.id), content, shown_as)
             entry = entry.model_copy(
                 update={"id": path.stem, "workflow": None, "problems": (placed,)}
             )

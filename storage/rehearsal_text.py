@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from pointsman.graph.answers import Told, told_problems
 from pointsman.graph.definition import Workflow
-from pointsman.graph.expectations import WorkflowTests, tests_problems
+from pointsman.graph.expectations import WorkflowTests, case_problems
 from pointsman.graph.model import Model
 from pointsman.graph.problem import Problem
 from pointsman.storage.definition_shapes import shape_problems
@@ -35,7 +35,7 @@ def read_tests(text: str | bytes, name: str, workflow: Workflow | None) -> _Read
     read = PlacedText(text, name)
     tests, problems = _shaped(WorkflowTests, read, "pointsman: 1 and cases: […]")
     if tests is not None and workflow is not None:
-        problems = tests_problems(workflow, tests)
+        problems = case_problems(workflow, tests)
     return _judged(tests, read.with_flaws(problems))
 
 

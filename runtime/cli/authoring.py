@@ -5,6 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
+from pointsman.runtime.cli import project_files
 from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.terminal import table
@@ -50,7 +51,7 @@ def _files(given: Sequence[Path]) -> list[Path]:
             found.append(path)
             continue
         own = path / catalog.FOLDER
-        found += sorted((own if own.is_dir() else path).glob("*.yaml"))
+        found += catalog.definition_files(own if own.is_dir() else path)
     if not found:
         where = ", ".join(map(str, given)) or str(catalog.FOLDER)
         raise PointsmanError("definition_unknown", f"there is no workflow file (*.yaml) in {where}")
@@ -99,17 +100,15 @@ def init(call: Invocation, repository: Path) -> int:
     """Write a starter workflow and its agent's script; what exists is left as it is."""
     if not repository.is_dir():
         raise PointsmanError("repository_missing", f"there is no folder {repository}")
-    written, kept = [], []
+    written: list[str] = []
+    kept: list[str] = []
     for packaged, name in STARTER_FILES:
-        target = repository / name
-        target.parent.mkdir(parents=True, exist_ok=True)
         text = (files(catalog.EXAMPLES) / packaged).read_text(encoding="utf-8")
-        try:
-            with target.open("x", encoding="utf-8") as file:
-                file.write(text)
-            written.append(str(target))
-        except FileExistsError:
-            kept.append(str(target))
+        target = repository / name
+        made = project_files.write_new(target, project_files.with_modeline(target, text))
+        (written if made else kept).append(str(target))
+    schema, made = project_files.write_schema(repository)
+    (written if made else kept).append(str(schema))
     again = call.next_command(
         "run", STARTER, "--repo", str(repository), "--input", "task=Say hello"
     )

@@ -24,7 +24,7 @@ class ExitCode(IntEnum):
 
 MEANINGS: Final = {
     ExitCode.OK: "done as asked; a run has completed, or waits at a gate for its decision",
-    ExitCode.RUN_FAILED: "the run has ended as failed",
+    ExitCode.RUN_FAILED: "the run has ended as failed; a test of a workflow came out different",
     ExitCode.USAGE: "wrong usage or bad input: nothing was started or changed",
     ExitCode.REFUSED: "the run's state does not allow it: nothing was changed",
     ExitCode.NEEDS_PERSON: "the run is unresolved or asks something: a person must act",

@@ -41,7 +41,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; no exception comes out of it."""
     import typer
 
-    from pointsman.runtime.cli.commands import app
+    from pointsman.runtime.cli.author_commands import app
     from pointsman.runtime.cli.exit_codes import ExitCode
 
     # Also for a command line that cannot be read any further.

@@ -144,6 +144,7 @@ def test_init_writes_a_valid_starter_and_never_overwrites(shell: Shell, tmp_path
     assert sorted(Path(name).name for name in written) == [
         "change-any-repository.yaml",
         "scripted-change.yaml",
+        "workflow.schema.json",
     ]
     own = tmp_path / ".pointsman" / "scripts" / "scripted-change.yaml"
     own.write_text("steps: []\n", encoding="utf-8")

@@ -1,0 +1,61 @@
+"""Commands that describe the format and a workflow: schema, graph, explain. Nothing is run."""
+
+from pathlib import Path
+
+from pointsman.runtime.cli import names, project_files
+from pointsman.runtime.cli.exit_codes import ExitCode
+from pointsman.runtime.cli.invocation import Invocation
+from pointsman.runtime.problems import PointsmanError
+
+
+def schema(call: Invocation, repository: Path, *, write: bool) -> int:
+    """Print the JSON Schema of the format, or put it into the project for editors."""
+    if not write:
+        from pointsman.graph.schema import workflow_schema
+
+        call.terminal.document(workflow_schema())
+        return ExitCode.OK
+    if not repository.is_dir():
+        raise PointsmanError("repository_missing", f"there is no folder {repository}")
+    file, written = project_files.write_schema(repository)
+    if call.terminal.json:
+        call.terminal.document({"file": str(file), "written": written})
+        return ExitCode.OK
+    call.terminal.show(f"{'wrote ' if written else 'kept  '} {file}")
+    call.terminal.say("Editors find it by the first line of a workflow file:")
+    call.terminal.say(f"    {project_files.MODELINE.rstrip()}")
+    return ExitCode.OK
+
+
+def graph(call: Invocation, wanted: str, repository: Path) -> int:
+    """Print a workflow as a Mermaid flowchart."""
+    from pointsman.graph.draw import mermaid
+
+    drawn = mermaid(names.find_definition(wanted, repository).workflow)
+    if call.terminal.json:
+        call.terminal.document({"mermaid": drawn})
+    else:
+        call.terminal.show(drawn.rstrip())
+    return ExitCode.OK
+
+
+def explain(call: Invocation, wanted: str, repository: Path) -> int:
+    """Say in words what can follow each node, and why."""
+    from pointsman.graph import explain as words
+
+    workflow = names.find_definition(wanted, repository).workflow
+    overview, nodes = words.overview(workflow), words.explain(workflow)
+    if call.terminal.json:
+        call.terminal.document({"workflow": workflow.id, "overview": overview, "nodes": nodes})
+        return ExitCode.OK
+    call.terminal.show(f"{workflow.name} ({workflow.id}, revision {workflow.revision})")
+    for sentence in overview:
+        call.terminal.show(f"  {sentence}")
+    for each in nodes:
+        title = f": {each.title}" if each.title is not None else ""
+        call.terminal.show()
+        call.terminal.show(f"{each.node} ({each.kind}){title}")
+        call.terminal.show(f"  Reached from: {', '.join(each.reached_from)}.")
+        for sentence in each.follows:
+            call.terminal.show(f"  {sentence}")
+    return ExitCode.OK
