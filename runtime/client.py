@@ -15,11 +15,13 @@ import httpx
 from pydantic import TypeAdapter
 from ulid import ULID
 
+from pointsman.graph.events import SkillSnapshot
 from pointsman.graph.model import Model
 from pointsman.graph.results import GateComment
 from pointsman.runtime.gateway import wire
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.queries import AttentionView, RunRow, RunView, TraceEntry
+from pointsman.runtime.workflows import WorkflowFile, WorkflowRow
 
 _RETRY_PAUSES_S: Final = (0.1, 0.3, 1.0, 2.0)
 _ATTENTION: Final = TypeAdapter(list[AttentionView])
@@ -100,6 +102,38 @@ class Client:
         """Check a definition's text; all its problems at once."""
         body = wire.ValidateRequest(text=text, name=name)
         return self._post("/api/definitions/validate", body, wire.Validation)
+
+    def workflows(self, repository: str) -> list[WorkflowRow]:
+        """List a project's workflows and the examples, broken and not runnable ones included."""
+        response = self._send("GET", "/api/workflows", params={"repository": repository})
+        return wire.WorkflowsPage.model_validate_json(response.content).workflows
+
+    def workflow(self, repository: str, name: str) -> WorkflowFile:
+        """Return one workflow with its text, by its id or its file's name."""
+        params = {"repository": repository}
+        response = self._send("GET", f"/api/workflows/{_part(name)}", params=params)
+        return WorkflowFile.model_validate_json(response.content)
+
+    def save_workflow(
+        self, repository: str, file: str, text: str, expected_revision: str | None
+    ) -> wire.SaveReply:
+        """Save a workflow file's text over the revision that was read; ``None`` for a new file."""
+        body = wire.SaveRequest(
+            repository=repository, text=text, expected_revision=expected_revision
+        )
+        response = self._send(
+            "PUT",
+            f"/api/workflows/{_part(file)}",
+            content=body.model_dump_json().encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        return wire.SaveReply.model_validate_json(response.content)
+
+    def skills(self, repository: str, provider: str) -> list[SkillSnapshot]:
+        """List the skills a provider has in a project, with source and fingerprint."""
+        params = {"repository": repository, "provider": provider}
+        response = self._send("GET", "/api/skills", params=params)
+        return wire.SkillsPage.model_validate_json(response.content).skills
 
     def start(
         self,

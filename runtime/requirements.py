@@ -4,8 +4,7 @@ The same judgement stands behind a start, which is refused, and the catalogue, w
 definition as not runnable. Each lack is a problem at its place in the definition.
 """
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from pointsman.actors.host import ProviderCapability
@@ -13,7 +12,7 @@ from pointsman.graph.declarations import AgentChoice
 from pointsman.graph.definition import AgentNode, ParallelNode, Workflow
 from pointsman.graph.events import SkillSnapshot
 from pointsman.graph.problem import Problem, Where, listed, meant
-from pointsman.runtime.skills import find_skill, places
+from pointsman.runtime.skills import places
 
 
 class Wanted(NamedTuple):
@@ -70,9 +69,12 @@ def _provider_problem(each: Wanted, able: dict[str, ProviderCapability]) -> Prob
 
 
 def found_skills(
-    workflow: Workflow, repository: Path, home: Path
+    workflow: Workflow, find: Callable[[str, str], SkillSnapshot | None]
 ) -> tuple[tuple[SkillSnapshot, ...], tuple[Problem, ...]]:
-    """Return the skills a definition names, and each agent whose skill is not there."""
+    """Return the skills a definition names, and each agent whose skill is not there.
+
+    ``find`` looks up a skill by its name and provider.
+    """
     found: dict[tuple[str, str], SkillSnapshot | None] = {}
     missing: list[Problem] = []
     for each in wanted(workflow):
@@ -81,7 +83,7 @@ def found_skills(
             continue
         key = (provider, skill)
         if key not in found:
-            found[key] = find_skill(skill, provider, repository, home)
+            found[key] = find(skill, provider)
         if found[key] is None:
             missing.append(
                 Problem(

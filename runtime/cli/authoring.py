@@ -8,7 +8,6 @@ from typing import Final
 from pointsman.runtime.cli import project_files
 from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
-from pointsman.runtime.cli.terminal import table
 from pointsman.runtime.problems import PointsmanError
 from pointsman.storage import catalog
 from pointsman.storage.definition_text import Loaded, render
@@ -64,36 +63,6 @@ def _checked(path: Path, loaded: Loaded) -> dict[str, object]:
     problems = [each.model_dump(mode="json") for each in loaded.problems]
     lacking = [each.model_dump(mode="json") for each in loaded.unsupported]
     return {"file": str(path), "workflow": named, "problems": problems, "not_runnable": lacking}
-
-
-def workflows(call: Invocation, repository: Path) -> int:
-    """List what a run can be started of, broken files included."""
-    entries = catalog.find(repository)
-    if call.terminal.json:
-        shown = [
-            {
-                "id": entry.id,
-                "origin": entry.origin,
-                "file": entry.file,
-                "runnable": entry.runnable,
-                "name": entry.workflow.name if entry.workflow is not None else None,
-                "inputs": entry.workflow.inputs if entry.workflow is not None else {},
-                "problems": len(entry.problems),
-            }
-            for entry in entries
-        ]
-        call.terminal.document({"workflows": shown})
-        return ExitCode.OK
-    rows = [
-        (
-            entry.id,
-            entry.file if entry.origin == "project" else "example",
-            entry.workflow.name if entry.workflow is not None else "broken: see validate",
-        )
-        for entry in entries
-    ]
-    call.terminal.show(table({"workflow": "bold", "from": "", "name": ""}, rows))
-    return ExitCode.OK
 
 
 def init(call: Invocation, repository: Path) -> int:

@@ -123,9 +123,9 @@ def workflows(
     json: Json = False,
 ) -> int:
     """List the workflows a repository can run, and the examples."""
-    from pointsman.runtime.cli import authoring
+    from pointsman.runtime.cli import listing
 
-    return authoring.workflows(_call(context, data, json=json), repo)
+    return listing.workflows(_call(context, data, json=json), repo)
 
 
 @app.command()

@@ -6,7 +6,6 @@ Reading is ``runtime.queries``'s. Nothing here knows of HTTP.
 
 import asyncio
 import itertools
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -36,11 +35,14 @@ from pointsman.graph.problem import Problem
 from pointsman.graph.replies import Reply
 from pointsman.graph.results import GateDecision
 from pointsman.runtime.gateway import wire
+from pointsman.runtime.gateway.catalogue import Catalogue
+from pointsman.runtime.gateway.paths import absolute
 from pointsman.runtime.gateway.reports import Reports
 from pointsman.runtime.gateway.telling import Supervising, tell
 from pointsman.runtime.problems import PROBLEMS, PointsmanError, refused
 from pointsman.runtime.queries import known_run, known_summary
 from pointsman.runtime.requirements import found_skills, lacking_providers
+from pointsman.runtime.skills import find_skill
 from pointsman.storage.definition_text import read_definition
 from pointsman.storage.journal import Journal, JournalError
 
@@ -67,6 +69,7 @@ class Operations:
         self._mint_run_id = mint_run_id
         self._home = home or Path.home()
         self.reports = Reports(journal, supervisor)
+        self.catalogue = Catalogue(host, self._home)
 
     async def ready(self) -> bool:
         """Whether the journal can be read and the supervisor answers."""
@@ -106,7 +109,7 @@ class Operations:
             workflow=workflow,
             definition_source=request.source,
             inputs=inputs,
-            repository=_absolute(request.repository),
+            repository=absolute(request.repository),
             base_commit="",
             base_branch=None,
             started_by=request.started_by,
@@ -241,7 +244,10 @@ class Operations:
     def _found_skills(
         self, workflow: Workflow, state: RepositoryState
     ) -> tuple[SkillSnapshot, ...]:
-        skills, missing = found_skills(workflow, Path(state.path), self._home)
+        def find(name: str, provider: str) -> SkillSnapshot | None:
+            return find_skill(name, provider, Path(state.path), self._home)
+
+        skills, missing = found_skills(workflow, find)
         if missing:
             raise _lacking(missing)
         return skills
@@ -283,16 +289,6 @@ def _valid_inputs(workflow: Workflow, given: Mapping[str, Any]) -> dict[str, Jso
     fields = [each.model_dump(mode="json") for each in checked.fields]
     told = "; ".join(f"{each['path']} {each['problem']}" for each in fields)
     raise PointsmanError("input_invalid", told, {"fields": fields})
-
-
-def _absolute(path: str) -> str:
-    if not os.path.isabs(path) or "\0" in path:
-        raise PointsmanError(
-            "request_invalid",
-            "the repository must be an absolute path on the server's machine",
-            {"repository": path[:500]},
-        )
-    return os.path.normpath(path)
 
 
 def _refused_repository(path: str, why: RepositoryRefused) -> PointsmanError:

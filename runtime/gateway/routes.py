@@ -12,13 +12,17 @@ from pointsman.graph.model import Model
 from pointsman.graph.run import RunState
 from pointsman.runtime import queries
 from pointsman.runtime.gateway import wire
+from pointsman.runtime.gateway.catalogue import Catalogue
 from pointsman.runtime.gateway.operations import Operations
 from pointsman.runtime.gateway.streams import Cursor, OutputLogs, cursor_of, happenings
 from pointsman.runtime.problems import PointsmanError, page_text
+from pointsman.runtime.workflows import WorkflowFile
 from pointsman.storage.journal import Journal
 
 Limit = Annotated[int, Query(ge=1, le=1_000)]
 After = Annotated[int, Query(ge=-1)]
+Repository = Annotated[str, Query(min_length=1, max_length=500)]
+Provider = Annotated[str, Query(min_length=1, max_length=limits.NAME_CHARS_MAX)]
 
 
 class RunsPage(Model):
@@ -92,6 +96,29 @@ def reads(journal: Journal) -> APIRouter:
     @router.get("/limits")
     async def list_limits() -> dict[str, int]:
         return limits.published()
+
+    return router
+
+
+def catalogue(workflows: Catalogue) -> APIRouter:
+    """The workflow files of projects on the host's machine."""
+    router = APIRouter(prefix="/api")
+
+    @router.get("/workflows")
+    async def list_workflows(repository: Repository) -> wire.WorkflowsPage:
+        return await workflows.list(repository)
+
+    @router.get("/workflows/{name}")
+    async def get_workflow(name: str, repository: Repository) -> WorkflowFile:
+        return await workflows.get(repository, name)
+
+    @router.put("/workflows/{name}")
+    async def save_workflow(name: str, body: wire.SaveRequest) -> wire.SaveReply:
+        return await workflows.save(name, body)
+
+    @router.get("/skills")
+    async def list_skills(repository: Repository, provider: Provider) -> wire.SkillsPage:
+        return await workflows.skills(repository, provider)
 
     return router
 

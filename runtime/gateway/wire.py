@@ -9,8 +9,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from pointsman.graph import limits
+from pointsman.graph.events import SkillSnapshot
 from pointsman.graph.model import Model
 from pointsman.graph.results import GateComment
+from pointsman.runtime.workflows import WorkflowRow
 from pointsman.storage.definition_text import PlacedProblem
 
 COMMAND_ID_CHARS_MAX = 128
@@ -52,6 +54,36 @@ class Validation(Model):
     @property
     def valid(self) -> bool:
         return self.workflow is not None
+
+
+class WorkflowsPage(Model):
+    """The workflows of a project: its own files first, then the packaged examples."""
+
+    workflows: list[WorkflowRow]
+
+
+class SaveRequest(Model):
+    """A workflow file's new text. ``expected_revision`` is that of the file as it was read.
+
+    It is ``null`` for a file that must not exist yet. The file is written with exactly this text.
+    """
+
+    repository: Id
+    text: str
+    expected_revision: Id | None
+
+
+class SaveReply(Model):
+    """The saved file with its new revision; not ``changed`` when it had this text already."""
+
+    workflow: WorkflowRow
+    changed: bool
+
+
+class SkillsPage(Model):
+    """The skills a provider has in a project."""
+
+    skills: list[SkillSnapshot]
 
 
 class StartRequest(Model):
