@@ -78,9 +78,8 @@ def init(call: Invocation, repository: Path) -> int:
         (written if made else kept).append(str(target))
     schema, made = project_files.write_schema(repository)
     (written if made else kept).append(str(schema))
-    again = call.next_command(
-        "run", STARTER, "--repo", str(repository), "--input", "task=Say hello"
-    )
+    where = () if repository == Path() else ("--repo", str(repository))
+    again = call.next_command("run", STARTER, *where, "--input", "task=Say hello")
     if call.terminal.json:
         call.terminal.document({"written": written, "kept": kept, "next": [again]})
         return ExitCode.OK
