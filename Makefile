@@ -52,6 +52,10 @@ fuzz-definitions: setup ## Read SEED=… COUNT=… damaged workflow files, and t
 	$(BIN)/python -m tests.harness.definition_fuzzer $(or $(SEED),1) $(or $(COUNT),5000) \
 		tests/unit/storage/definitions/*.yaml
 
+.PHONY: mutants
+mutants: setup ## Take rules of values and YAML out one by one; the tests must notice each
+	PYTHONPATH=build/typing:. $(BIN)/python -m tests.harness.mutants
+
 .PHONY: format
 format: setup ## Format the code and mend what the linter can mend
 	$(BIN)/ruff check --fix-only .

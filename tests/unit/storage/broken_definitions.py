@@ -43,6 +43,14 @@ SHAPES = {
         "unknown_key",
         HEAD + agent("a", following="{to: z, ‸at_limit: z}") + LAST,
     ),
+    "an enum's value twice": (
+        "enum_values",
+        "inputs: {‸x: {type: enum, values: [a, b, a]}}\n" + HEAD + "  a: {kind: end}\n",
+    ),
+    "an absolute folder": (
+        "path_leaves_folder",
+        HEAD + "  a: {kind: check, run: x, folder: ‸/etc, next: z}\n" + LAST,
+    ),
     "an expression": (
         "wrong_type",
         HEAD + "  a:\n    kind: decision\n    otherwise: z\n"
