@@ -13,7 +13,6 @@ from pointsman.graph.definition import (
     EndNode,
     Node,
     ParallelNode,
-    RouteTarget,
     Workflow,
 )
 from pointsman.graph.edges import Declared, routes
@@ -115,15 +114,8 @@ def _arrows(workflow: Workflow, taken: Taken | None) -> Iterator[_Arrow]:
                 yield _Arrow(_id(name), branch, (), False, None)
                 yield _Arrow(branch, _id(node.join), (), False, None)
     if workflow.visits.at_limit is not None:
-        ways = taken.routes.items() if taken is not None else ()
-        declared = {(_key(route), to) for route in routes(workflow) for to in _ends(route.target)}
-        late = sum(count for way, count in ways if way not in {*declared, ("entry", way[1])})
-        passes = late if taken is not None else None
+        passes = taken.late if taken is not None else None
         yield _Arrow("limit", _id(workflow.visits.at_limit), (), True, passes)
-
-
-def _ends(target: RouteTarget) -> tuple[str, ...]:
-    return (target.to,) if target.repeat is None else (target.to, target.repeat.at_limit)
 
 
 def _route(workflow: Workflow, route: Declared, taken: Taken | None) -> Iterator[_Arrow]:

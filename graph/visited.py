@@ -46,22 +46,29 @@ class Visited(Model):
 
 
 class Taken(Model):
-    """How often each node was visited, and each route led to each node (by its key)."""
+    """How often each node was visited, and each route (by its key) led to each node.
+
+    ``late`` counts apart the routes that the exhausted bound on all visits turned aside.
+    """
 
     visits: dict[str, int]
     routes: dict[tuple[str, str], int]
+    late: int
 
 
 def taken(recorded: Iterable[RecordedEvent]) -> Taken:
     """Count visits and routes of a history, for a drawing."""
     visits: Counter[str] = Counter()
     ways: Counter[tuple[str, str]] = Counter()
+    late = 0
     for each in recorded:
         if isinstance(each.event, ev.NodeEntered):
             visits[each.event.node] += 1
         elif isinstance(each.event, ev.RouteTaken):
-            ways[each.event.route, each.event.to] += 1
-    return Taken(visits=dict(visits), routes=dict(ways))
+            turned = each.event.reason is RouteReason.VISIT_LIMIT
+            late += turned
+            ways[each.event.route, each.event.to] += not turned
+    return Taken(visits=dict(visits), routes=dict(ways), late=late)
 
 
 def visited(workflow: Workflow, recorded: Iterable[RecordedEvent]) -> tuple[Visited, ...]:

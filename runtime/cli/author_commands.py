@@ -36,7 +36,7 @@ def new(
     data: Data = None,
     json: Json = False,
 ) -> int:
-    """Write a workflow of your own from a template; overwrites nothing."""
+    """Write a workflow from a template; overwrites nothing."""
     from pointsman.runtime.cli import templating
 
     call = called(context, data, json=json)
@@ -67,7 +67,10 @@ def graph(
     data: Data = None,
     json: Json = False,
 ) -> int:
-    """Print a workflow as a Mermaid flowchart (Mermaid only; editors and GitHub draw it)."""
+    """Print a workflow as a Mermaid flowchart.
+
+    Mermaid only: GitHub, GitLab and most editors draw it in a ```mermaid block.
+    """
     from pointsman.runtime.cli import describing
 
     return describing.graph(called(context, data, json=json), workflow, repo)
@@ -89,7 +92,10 @@ def dry_run(
     data: Data = None,
     json: Json = False,
 ) -> int:
-    """Walk a workflow with given answers, without agents; tell each route and why."""
+    """Walk a workflow with given answers, without agents.
+
+    Tells each route, and every condition that was looked at with its value.
+    """
     from pointsman.runtime.cli import rehearsing
 
     return rehearsing.dry_run(called(context, data, json=json), workflow, repo, reports)
@@ -105,7 +111,10 @@ def play_cases(
     data: Data = None,
     json: Json = False,
 ) -> int:
-    """Test workflows: play the cases of NAME.test.yaml and compare the routes."""
+    """Play the cases beside workflows and compare the routes.
+
+    They stand in NAME.test.yaml beside NAME.yaml. Ends with 1 if any comes out different.
+    """
     from pointsman.runtime.cli import playing
 
     return playing.play_cases(called(context, data, json=json), paths or [])

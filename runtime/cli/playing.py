@@ -52,7 +52,7 @@ def play_cases(call: Invocation, given: Sequence[Path]) -> int:
 
 
 def _files(given: Sequence[Path]) -> list[Path]:
-    """Return the files of cases; a workflow's own file stands for the one beside it."""
+    """Return the files of cases; a workflow's file or id stands for the one beside it."""
     found: list[Path] = []
     for path in given or (Path(catalog.FOLDER),):
         if path.is_dir():
@@ -61,6 +61,8 @@ def _files(given: Sequence[Path]) -> list[Path]:
             found += sorted(folder.glob(f"*{catalog.TESTS_SUFFIX}"))
         elif catalog.is_definition(path.name):
             found.append(path.with_name(f"{path.stem}{catalog.TESTS_SUFFIX}"))
+        elif not path.suffix and not path.exists():
+            found.append(Path(catalog.FOLDER) / f"{path}{catalog.TESTS_SUFFIX}")
         else:
             found.append(path)
     if not found:
