@@ -25,7 +25,7 @@ __all__ = ["RULES", "Problem", "problems"]
 
 
 def problems(workflow: Workflow, *, without: frozenset[str] = frozenset()) -> tuple[Problem, ...]:
-    """Return every problem; none means that the definition is valid.
+    """Return every problem, up to ``limits.PROBLEMS_MAX``; none means that it is valid.
 
     What follows from a mistyped target is not told: a node may be out of reach for it. Rules
     named in ``without`` are left out; only tests do that.
@@ -125,7 +125,7 @@ def _reserved(contract: ReportContract, where: Where, path: str) -> Iterator[Pro
             )
 
 
-# In this order; the trace of a mistake stops where following rules would only repeat it.
+# In this order: the rules of whole graphs look at what those before them have found.
 RULES: Final[Mapping[str, Callable[[Graph], Iterable[Problem]]]] = MappingProxyType(
     {
         "targets": target_problems,
