@@ -84,16 +84,11 @@ def _show_results(call: Invocation, view: RunView) -> None:
 
 
 def _show_comments(call: Invocation, view: RunView) -> None:
-    """Show what the latest decision of each gate asked for, line by line."""
-    for node, result in view.results.items():
-        comments = result.get("comments") or []
-        if comments:
-            commit = f" on {result['commit'][:10]}" if result.get("commit") else ""
-            call.terminal.show()
-            call.terminal.show(f"Comments of {node}{commit}", style="bold")
-        for comment in comments:
-            line = f":{comment['line']}" if comment["line"] is not None else ""
-            call.terminal.show(f"  {comment['path']}{line}: {comment['text']}")
+    for heading, lines in rendering.comments(view):
+        call.terminal.show()
+        call.terminal.show(heading, style="bold")
+        for line in lines:
+            call.terminal.show(f"  {line}")
 
 
 def _result(result: dict[str, object]) -> str:

@@ -79,6 +79,19 @@ def show_rest(call: Invocation, view: RunView) -> None:
         call.terminal.show(f"  {purpose:<11}{command}")
 
 
+def comments(view: RunView) -> Iterator[tuple[str, list[str]]]:
+    """Return what the latest decision of each gate remarked, under a heading each."""
+    for node, result in view.results.items():
+        if found := result.get("comments"):
+            commit = f" on {result['commit'][:10]}" if result.get("commit") else ""
+            yield f"Comments at {node}{commit}", [_comment(each) for each in found]
+
+
+def _comment(comment: dict[str, Any]) -> str:
+    line = f":{comment['line']}" if comment["line"] is not None else ""
+    return f"{comment['path']}{line}: {comment['text']}"
+
+
 def headline(view: RunView) -> str:
     """Say in a line how a run stands."""
     said = _HEADLINES[view.state]

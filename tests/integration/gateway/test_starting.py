@@ -152,6 +152,33 @@ def test_a_provider_that_cannot_report_is_refused_at_the_start(
     assert server.host.calls == {}
 
 
+def test_everything_a_run_is_judged_by_is_durable_before_any_work_outside(
+    server: GatewayServer, definition: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / ".agents" / "skills" / "careful"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text("Be careful.")
+    definition = definition.replace("{provider: scripted}", "{provider: scripted, skill: careful}")
+    preparing = server.host.block("prepare_workspace")
+    run_id = server.start(definition, task="greet")
+    started = server.client.trace(run_id)[0].data
+    assert server.host.calls == {}
+    server.restart()
+    assert server.client.trace(run_id)[0].data == started
+    preparing.set()
+    validation = server.client.validate(definition)
+    assert validation.workflow is not None
+    assert started["definition_digest"] == validation.workflow.digest
+    assert started["workflow"] == {"id": "change", "name": "Change", "revision": 1}
+    assert started["inputs"] == {"task": "greet"}
+    assert (started["repository"], started["base_commit"], started["base_branch"]) == (
+        "/repo",
+        HEAD,
+        "main",
+    )
+    assert [skill["source"] for skill in started["skills"]] == [str(folder)]
+
+
 def test_a_missing_skill_is_refused_and_a_found_one_is_kept_with_its_fingerprint(
     server: GatewayServer, definition: str, tmp_path: Path
 ) -> None:

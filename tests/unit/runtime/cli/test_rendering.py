@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from pointsman.graph.results import GateComment, GateDecision
 from pointsman.runtime.cli.invocation import Invocation
-from pointsman.runtime.cli.rendering import headline, next_steps, outcome
+from pointsman.runtime.cli.rendering import comments, headline, next_steps, outcome
 from pointsman.runtime.cli.terminal import Terminal
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.queries import view_of
@@ -56,3 +57,19 @@ def test_an_ended_run_offers_nothing(call: Invocation) -> None:
         "approve": 1,
         "done": 1,
     }
+
+
+def test_comments_are_shown_with_their_places_and_the_commit_they_are_about() -> None:
+    process = Process().launch()
+    process.report(data={"risk": "low"})
+    process.observe(head_commit="4" * 40)
+    process.run_check()
+    assert list(comments(view_of(process.state))) == []
+    given = (
+        GateComment(path="a.py", line=3, text="Why?"),
+        GateComment(path="b.md", text="Say why."),
+    )
+    process.decide_gate(GateDecision.REQUEST_CHANGES, comments=given)
+    assert list(comments(view_of(process.state))) == [
+        ("Comments at approve on 4444444444", ["a.py:3: Why?", "b.md: Say why."])
+    ]
