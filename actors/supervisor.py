@@ -48,6 +48,11 @@ class _Lease:
     used_at_ms: int = 0
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
+    @property
+    def is_unused(self) -> bool:
+        """Whether nothing is lost by forgetting it."""
+        return self.worker is None and not self.pending and not self.rest_ms
+
 
 class Supervisor:
     """Routes commands to the runs of one shard.
@@ -231,5 +236,5 @@ class Supervisor:
             lease.worker = None
         # A command that came meanwhile waits for the lock and still holds this very lease;
         # a run in trouble keeps its lease, which remembers how long to rest.
-        if not lease.pending and not lease.rest_ms:
+        if lease.is_unused:
             self._leases.pop(run_id, None)

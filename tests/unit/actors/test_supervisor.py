@@ -174,8 +174,7 @@ async def test_a_run_in_trouble_does_not_keep_the_others_from_their_deadlines(
     bench: Bench,
 ) -> None:
     troubled, fine = await bench.begin(1), await bench.begin(2)
-    for run_id in (troubled, fine):
-        await bench.until(lambda run_id=run_id: bench.status(run_id) == "launched")
+    await bench.until(lambda: bench.status(troubled) == bench.status(fine) == "launched")
     bench.kill_workers()
     assign = InProcessWorker.assign
 
