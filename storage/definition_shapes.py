@@ -148,10 +148,14 @@ def _problem(detail: ErrorDetails, where: Where, keys: tuple[str, ...]) -> Probl
 
 _CUSTOM: Final = {
     code: code
-    for code in ("wrong_type", "enum_values", "one_operator", "path_leaves_folder", "deciders")
+    for code in (
+        *("wrong_type", "enum_values", "one_operator", "path_leaves_folder", "deciders"),
+        "nothing_expected",
+    )
 }
 _MENDS: Final = {
     "deciders": "write decide: {roles: [maintainer]} or {people: [ann]}, each name once",
+    "nothing_expected": "write for example expect: {end: completed}",
     "enum_values": "write values: [first, second], with type: enum",
     "one_operator": "write for example {field: check.tests.exit_code, ne: 0}",
     "path_leaves_folder": "name a path below the repository's folder",
@@ -164,6 +168,7 @@ _MAPPINGS: Final = {
     "FieldTest": "a condition, such as {field: check.tests.exit_code, ne: 0}",
     "GateDeciders": "keys and values, such as {roles: [maintainer], people: [ann]}",
     "FrozenInput": "workspace, or {input: …} with an input that names a change",
+    "AgentAnswer": "an answer, such as report: completed, 0, timed_out or approve",
     "AgentChoice": "keys and values, such as {provider: claude, mode: edit}",
 }
 

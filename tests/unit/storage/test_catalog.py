@@ -145,3 +145,11 @@ def test_every_packaged_workflow_ends_at_a_person() -> None:
         routes = [each for each in Graph(entry.workflow).edges if each.to in completed]
         assert routes
         assert {nodes[each.source].kind for each in routes} == {"gate"}, entry.file
+
+
+def test_the_tests_of_a_workflow_are_no_workflow(tmp_path: Path, folder: Path) -> None:
+    (folder / "a.yaml").write_text(GOOD.format(id="a"))
+    (folder / "a.test.yaml").write_text("pointsman: 1\ncases: []\n")
+    assert [entry.file for entry in find(tmp_path) if entry.origin == "project"] == [
+        ".pointsman/workflows/a.yaml"
+    ]
