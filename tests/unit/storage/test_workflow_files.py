@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import resource
 import threading
 from pathlib import Path
 
@@ -164,3 +165,18 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         replace(tmp_path, NAME, b"one", None)
     with pytest.raises(WorkflowFileError):
         replace(tmp_path / "nowhere", NAME, b"one", None)
+
+
+def test_a_disk_that_is_full_in_the_middle_leaves_the_old_text_whole(
+    tmp_path: Path, folder: Path
+) -> None:
+    (folder / NAME).write_bytes(b"one")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4, hard))
+    try:
+        with pytest.raises(WorkflowFileError, match="not written"):
+            replace(tmp_path, NAME, b"much longer", revision_of(b"one"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (folder / NAME).read_bytes() == b"one"
+    assert os.listdir(folder) == [NAME]
