@@ -232,4 +232,4 @@ def shown(value: JsonScalar) -> str:
     """Return a value as an author writes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return value if isinstance(value, str) else f"{value:g}" if value == int(value) else str(value)
+    return value if isinstance(value, str) else str(value).removesuffix(".0")

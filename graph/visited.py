@@ -5,13 +5,17 @@ Read from the events alone, so that a rehearsal and a recorded run are told the 
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Final
 
 from pointsman.graph import events as ev
 from pointsman.graph.definition import Workflow
 from pointsman.graph.edges import routes
 from pointsman.graph.events import RecordedEvent, RouteReason
+from pointsman.graph.explain import shown
 from pointsman.graph.model import Model
 from pointsman.graph.predicate import ConsideredRule
+
+TEXT_CHARS_MAX: Final = 80
 
 
 class Passage(Model):
@@ -128,7 +132,7 @@ def _with_words(visit: Visited, event: ev.Event) -> Visited:
 def _words(event: ev.Event) -> str | None:
     match event:
         case ev.ReportAccepted(outcome=outcome, data=data):
-            given = ", ".join(f"{name} = {value!r}" for name, value in data.items())
+            given = ", ".join(f"{name} = {_short(shown(value))}" for name, value in data.items())
             return f"reported {outcome}" + (f": {given}" if given else "")
         case ev.CheckEnded(state=state):
             if state.state == "lost":
@@ -139,7 +143,7 @@ def _words(event: ev.Event) -> str | None:
         case ev.GateRequested(title=title):
             return f"asks a person: {title}"
         case ev.GateDecided(decision=decision, note=note):
-            return f"decided {decision}" + (f": {note}" if note else "")
+            return f"decided {decision}" + (f": {_short(note)}" if note else "")
         case ev.NodeUnresolved(reason=reason, detail=detail):
             return f"unresolved ({reason}): {detail}"
         case ev.RunCompleted():
@@ -148,3 +152,9 @@ def _words(event: ev.Event) -> str | None:
             return "the run ends as failed"
         case _:
             return None
+
+
+def _short(text: str) -> str:
+    """Return a text as one short line."""
+    line = " ".join(text.split())
+    return line if len(line) <= TEXT_CHARS_MAX else line[: TEXT_CHARS_MAX - 1] + "…"
