@@ -56,13 +56,25 @@ def owed_intents(run: Run) -> tuple[Intent, ...]:
 
 
 def unfinished(run: Run) -> tuple[str, ...]:
-    """Return the attempts and checks that may have processes at the host."""
+    """Return what may have processes at the host: attempts, checks, a worktree's set-up."""
+    preparing = (ids.workspace_key(run.run_id),) if _is_preparing(run) else ()
+    return (*_work_that_may_run(run), *preparing)
+
+
+def _work_that_may_run(run: Run) -> tuple[str, ...]:
     visit = run.visit
     if visit is None:
         return ()
     found = [a.attempt_id for a in visit.attempts[-1:] if _attempt_may_run(a)]
     found += [c.check_id for c in visit.checks[-1:] if _check_may_run(c)]
     return tuple(found)
+
+
+def _is_preparing(run: Run) -> bool:
+    """Tell whether the worktree's order may have reached the host, which has not answered."""
+    visit = run.visit
+    waits = visit is not None and visit.try_owed and visit.unresolved is None
+    return waits and run.workspace.status is WorkspaceStatus.ABSENT
 
 
 def open_work(run: Run) -> tuple[str, ...]:
@@ -74,7 +86,7 @@ def open_work(run: Run) -> tuple[str, ...]:
     if visit is None or run.ended:
         return ()
     if run.cancellation is not None:
-        return unfinished(run)
+        return _work_that_may_run(run)
     attempt, check = visit.attempt, visit.check
     found = []
     if attempt is not None and attempt.status in _OPEN_ATTEMPT:
@@ -113,8 +125,12 @@ def _after_the_end(run: Run) -> tuple[Intent, ...]:
     touched = any(isinstance(run.workflow.nodes[node], works) for node in run.visit_counts)
     if not touched or run.workspace.status is WorkspaceStatus.RELEASED:
         return ()
+    return (_release(run),)
+
+
+def _release(run: Run) -> ReleaseWorkspace:
     key = ids.workspace_key(run.run_id)
-    return (ReleaseWorkspace(intent_id=f"{key}:release", run_id=run.run_id, workspace_key=key),)
+    return ReleaseWorkspace(intent_id=f"{key}:release", run_id=run.run_id, workspace_key=key)
 
 
 def _attempt_may_run(attempt: Attempt) -> bool:
@@ -135,6 +151,9 @@ def _endings(run: Run, visit: Visit, reason: str) -> tuple[Intent, ...]:
         check_id = visit.check.check_id
         key = ids.effect_key(check_id, "cancel")
         owed.append(CancelCheck(intent_id=key, run_id=run.run_id, check_id=check_id))
+    if _is_preparing(run):
+        # Its set-up commands may be at work; letting go of the worktree ends them.
+        owed.append(_release(run))
     return tuple(owed)
 
 

@@ -31,8 +31,13 @@ def bootstrap(
     workspace: Path,
     records: Path,
     is_closing: Callable[[], bool],
+    is_unwanted: Callable[[], bool],
 ) -> None:
-    """Do every step of the set-up; raise ``WorkspaceRefusedError`` at the first that fails."""
+    """Do every step of the set-up; raise ``WorkspaceRefusedError`` at the first that fails.
+
+    ``is_unwanted`` tells that the workspace is let go of meanwhile: then nothing is begun and
+    what runs is ended.
+    """
     end_leftovers(records)
     for relative in setup.copy_:
         _copy(repository, workspace, relative)
@@ -47,18 +52,22 @@ def bootstrap(
             timeout_s=float(step.timeout),
             await_background=False,
         )
+        if is_unwanted():
+            raise WorkspaceRefusedError("workspace_released", "it was let go of meanwhile")
         command.start(spec, environment)
         while not command.await_end(_LOOK_UP_S):
             if is_closing():
                 raise InterruptedByCloseError
+            if is_unwanted():
+                command.end()
         _demand_success(role, step, command.exit_record())
 
 
-def end_leftovers(records: Path) -> None:
-    """End what an earlier pass, cut short by a crash, may still be running."""
-    for earlier in _folders(records):
-        for step in _folders(earlier):
-            SupervisedCommand(step).end()
+def end_leftovers(records: Path) -> int:
+    """End what an earlier pass may still be running; return how many could not be ended."""
+    return sum(
+        SupervisedCommand(step).end() for earlier in _folders(records) for step in _folders(earlier)
+    )
 
 
 def _folders(parent: Path) -> list[Path]:

@@ -120,7 +120,9 @@ class LocalHost:
             return await self._in(self._long, lambda: self._places.prepare(order))
 
     async def release_workspace(self, order: ReleaseWorkspace) -> Receipt:
-        """Remove the worktree if it is clean and unused; else keep it."""
+        """Remove the worktree if it is clean and unused; else keep it. Ends its set-up first."""
+        key = order.workspace_key
+        await self._in(self._long, lambda: self._places.give_up_preparing(key))
         async with self._alone(order.workspace_key):
             return await self._in(self._long, lambda: self._release(order))
 

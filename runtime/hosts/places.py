@@ -11,7 +11,7 @@ from filelock import FileLock
 
 from pointsman.graph.intents import CancelCheck, PrepareWorkspace, ReleaseWorkspace, StartCheck
 from pointsman.graph.work import Receipt
-from pointsman.runtime.bootstrap import bootstrap
+from pointsman.runtime.bootstrap import bootstrap, end_leftovers
 from pointsman.runtime.checks import (
     CheckRefusedError,
     check_command,
@@ -19,7 +19,7 @@ from pointsman.runtime.checks import (
     check_spec,
 )
 from pointsman.runtime.git import head_commit
-from pointsman.runtime.hosts.durable import file_name
+from pointsman.runtime.hosts.durable import create_durably, file_name
 from pointsman.runtime.hosts.effects import (
     Effect,
     Effects,
@@ -73,6 +73,10 @@ class Places:
         return lock.acquire(cancel_check=self._is_closing)
 
     def _prepare(self, order: PrepareWorkspace) -> Receipt:
+        unwanted = self._unwanted(order.workspace_key)
+        if unwanted.exists():
+            # The order was overtaken by the one to let go of it.
+            return rejected(order.intent_id, "workspace_released", "it was let go of before")
         try:
             workspace = self._worktrees.make(order)
             if workspace.state is not WorkspaceState.READY:
@@ -80,8 +84,9 @@ class Places:
                     order.setup,
                     Path(workspace.repository),
                     Path(workspace.path),
-                    self._root / "setups" / file_name(order.workspace_key),
+                    self._setups(order.workspace_key),
                     self._is_closing,
+                    unwanted.exists,
                 )
                 self._worktrees.mark(workspace, WorkspaceState.READY)
             head = head_commit(Path(workspace.path))
@@ -94,10 +99,28 @@ class Places:
             branch=workspace.branch,
         )
 
+    def _setups(self, workspace_key: str) -> Path:
+        return self._root / "setups" / file_name(workspace_key)
+
+    def _unwanted(self, workspace_key: str) -> Path:
+        return self._setups(workspace_key) / "unwanted.json"
+
+    def give_up_preparing(self, workspace_key: str) -> None:
+        """Have no set-up command begin any more and end the one that runs; for good.
+
+        To be called before ``release``, which waits for a preparation under way.
+        """
+        marker = self._unwanted(workspace_key)
+        marker.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        create_durably(marker, "{}")
+        end_leftovers(self._setups(workspace_key))
+
     def release(self, order: ReleaseWorkspace, open_work: list[SupervisedCommand]) -> Receipt:
         """Let go of the worktree unless something is in it or at work in it."""
 
         def act() -> Receipt:
+            if end_leftovers(self._setups(order.workspace_key)):
+                return accepted(order.intent_id, kept=True, why="its set-up cannot be ended")
             workspace = self._worktrees.find(order.workspace_key)
             if workspace is not None and _is_used(workspace, open_work):
                 return accepted(order.intent_id, kept=True, why="work is going on in it")

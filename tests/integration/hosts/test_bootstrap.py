@@ -8,7 +8,8 @@ import pytest
 
 from pointsman.actors.host import HostUnavailableError
 from pointsman.graph.definition import SetupCommand, WorkspaceSetup
-from pointsman.graph.work import ReceiptStatus
+from pointsman.graph.intents import ReleaseWorkspace
+from pointsman.graph.work import Receipt, ReceiptStatus
 from tests.harness.hosts import LocalBench, becomes_true, git, setup_of, work_below
 
 
@@ -117,3 +118,27 @@ def test_a_full_disk_is_told_as_such(bench: LocalBench, monkeypatch: pytest.Monk
     monkeypatch.setattr("shutil.copyfile", full)
     assert bench.prepare(setup_of(copy=(".env",))).reason == "disk_full"
     assert not os.path.exists(bench.workspace / ".env")
+
+
+def test_letting_go_of_a_workspace_ends_its_set_up(bench: LocalBench) -> None:
+    order = bench.prepare_order(setup_of("touch begun; sleep 300", "touch never"))
+
+    async def release_meanwhile() -> Receipt:
+        preparing = asyncio.ensure_future(bench.host.prepare_workspace(order))
+        await becomes_true((bench.workspace / "begun").exists)
+        release = ReleaseWorkspace(
+            intent_id="release", run_id=order.run_id, workspace_key=order.workspace_key
+        )
+        await bench.host.release_workspace(release)
+        return await preparing
+
+    receipt = bench.call(release_meanwhile())
+    assert receipt.status is ReceiptStatus.REJECTED
+    assert work_below(bench.data) == []
+    assert not (bench.workspace / "never").exists()
+
+
+def test_a_preparation_that_comes_after_its_letting_go_makes_nothing(bench: LocalBench) -> None:
+    bench.release()
+    assert bench.prepare(setup_of("true")).reason == "workspace_released"
+    assert not bench.workspace.exists()

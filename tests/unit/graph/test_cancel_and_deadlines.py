@@ -76,15 +76,26 @@ def test_a_worktree_that_was_being_made_during_a_cancel_is_recorded_and_let_go_o
     process = Process()
     key = process.intent("prepare_workspace").intent_id
     process.cancel()
-    assert process.state.ended
     receipt = {"idempotency_key": key, "status": "accepted", "host_ref": {"path": "/w"}}
     command = cmd.RecordReceipt.model_validate_json(
         json.dumps({"intent_id": key, "receipt": receipt})
     )
     process.send(command)
+    assert process.state.ended
     assert process.owed() == ["release_workspace"]
     process.take("release_workspace", kept=True, why="uncommitted changes")
     assert process.state.workspace.kept
+    assert process.owed() == []
+
+
+def test_a_run_canceled_during_its_set_up_ends_when_the_worktree_is_let_go_of() -> None:
+    process = Process()
+    process.cancel()
+    assert not process.state.ended, "its set-up may still be at work"
+    assert process.owed() == ["release_workspace"]
+    assert project(process.state).summary.open_work == (), "there is nothing to look at"
+    process.take("release_workspace", kept=False, why="absent")
+    assert process.state.ended
     assert process.owed() == []
 
 
