@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import ray
+from ray._private import ray_constants
 from ray.exceptions import RayActorError, RayError, RayTaskError
 
 from pointsman.actors.clock import SystemClock
@@ -67,6 +68,13 @@ def start_ray(folder: Path) -> None:
 
     The folder's path must be short: Unix socket paths are limited to 107 bytes.
     """
+    # Ray opens its folder to all users, so it gets one inside ours, which stays its owner's alone.
+    folder.chmod(0o700)
+    inner = folder / "r"
+    inner.mkdir()
+    # Ray turns a loopback address that it is given into the machine's own, and then listens on
+    # every interface, unless it is told that this node will have no peers.
+    ray_constants.ENABLE_RAY_CLUSTER = False
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     # Other users of the machine must not reach the cluster's loopback ports. A token of our own
     # keeps Ray from leaving one in the home folder.
@@ -86,7 +94,7 @@ def start_ray(folder: Path) -> None:
         object_store_memory=_OBJECT_STORE_BYTES,
         configure_logging=False,
         log_to_driver=False,
-        _temp_dir=str(folder),
+        _temp_dir=str(inner),
     )
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, on_terminate)
