@@ -147,8 +147,12 @@ class Supervisor:
             if self._clock.now_ms() < lease.rests_until_ms:
                 raise RunInTroubleError(run_id)
             worker = self._pool.take()
-            # Written before the worker may commit: from here on an older one is fenced.
-            token = self._journal.lease(run_id)
+            try:
+                # Written before the worker may commit: from here on an older one is fenced.
+                token = self._journal.lease(run_id)
+            except BaseException:
+                self._pool.give_back(worker)
+                raise
             try:
                 await worker.assign(run_id, token)
             except WorkerLostError:

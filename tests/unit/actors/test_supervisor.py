@@ -14,6 +14,7 @@ from pointsman.graph import ids
 from pointsman.graph.rejections import Rejected
 from pointsman.graph.replies import Reply
 from pointsman.graph.run import RunState
+from pointsman.storage.journal import JournalFullError
 from pointsman.storage.memory_journal import MemoryDisk, MemoryJournal
 from tests.harness.core import BASE_COMMIT, workflow
 from tests.harness.fake_host import FakeHost
@@ -244,3 +245,21 @@ def test_a_full_mailbox_refuses_and_loses_nothing(length_max: int) -> None:
         assert handled == [f"r{n}" for n in range(length_max)], "in order, each once"
 
     asyncio.run(tell())
+
+
+@story
+async def test_runs_that_a_full_disk_keeps_from_their_lease_take_no_worker_along(
+    bench: Bench,
+) -> None:
+    lease = bench.journal.lease
+
+    def full(run_id: str) -> int:
+        raise JournalFullError("the disk is full")
+
+    bench.journal.lease = full  # type: ignore[method-assign]
+    for number in range(1, 6):
+        with pytest.raises(JournalFullError):
+            await bench.begin(number)
+    assert bench.supervisor.status()["workers_lent"] == 0
+    bench.journal.lease = lease  # type: ignore[method-assign]
+    await bench.begin(6)
