@@ -91,8 +91,8 @@ def test_a_worktree_that_was_being_made_during_a_cancel_is_recorded_and_let_go_o
 def test_a_run_canceled_during_its_set_up_ends_when_the_worktree_is_let_go_of() -> None:
     process = Process()
     process.cancel()
-    assert not process.state.ended, "its set-up may still be at work"
-    assert process.owed() == ["release_workspace"]
+    still_ending = (process.state.ended, process.owed())
+    assert still_ending == (False, ["release_workspace"]), "its set-up may be at work"
     assert project(process.state).summary.open_work == (), "there is nothing to look at"
     process.take("release_workspace", kept=False, why="absent")
     assert process.state.ended
