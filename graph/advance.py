@@ -118,7 +118,8 @@ def _agent(run: Run, visit: Visit, node: AgentNode) -> tuple[Event, ...]:
     attempt = visit.attempt
     assert attempt is not None, f"{visit.visit_id} owes no try and has none"
     if attempt.status is AttemptStatus.REFUSED:
-        return _unresolved(visit, _why_refused(attempt), attempt.outcome_reason or "")
+        reason, detail = _why_refused(attempt), attempt.outcome_reason or ""
+        return _unresolved(visit, reason, detail.removeprefix(f"{reason}: "))
     if attempt.status is not AttemptStatus.SETTLED:
         return ()
     return _resumed_by_policy(node, attempt) or _settled_attempt(visit, attempt)

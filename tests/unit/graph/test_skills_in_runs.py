@@ -48,7 +48,7 @@ def test_a_skill_that_is_not_as_it_was_leaves_the_visit_unresolved_until_a_retry
     process.refuse("launch_execution", reason)
     why = process.visit.unresolved
     assert why is not None
-    assert (why.reason.value, why.detail) == (reason, f"{reason}: {reason}")
+    assert (why.reason.value, why.detail) == (reason, reason)
     assert [each.action.value for each in allowed_actions(process.state)] == ["retry", "cancel"]
     retry = cmd.RetryVisit(
         visit_id=process.visit.visit_id, revision=why.revision, requested_by="ann"
