@@ -68,6 +68,12 @@ def test_the_quoted_decision_is_the_starters() -> None:
     assert quoted in starter.read_text(encoding="utf-8")
 
 
+def test_the_quoted_case_is_the_templates() -> None:
+    template = ROOT / "examples" / "templates" / "implement-check-review-fix"
+    (quoted,) = blocks("case")
+    assert any(quoted in cases.read_text() for cases in template.rglob("*.test.yaml"))
+
+
 def test_the_exit_codes_are_those_of_the_program() -> None:
     for code, meaning in MEANINGS.items():
         assert f"| {code.value} | {meaning} |" in README
@@ -106,6 +112,17 @@ def toured(
 @pytest.mark.timeout(300)
 def test_every_command_of_the_tour_succeeds(toured: subprocess.CompletedProcess[str]) -> None:
     assert toured.returncode == 0, f"{toured.stdout[-2000:]}\n{toured.stderr[-4000:]}"
+
+
+@pytest.mark.slow
+@pytest.mark.ray
+@pytest.mark.timeout(300)
+def test_the_commands_show_what_the_readme_says_they_show(
+    toured: subprocess.CompletedProcess[str],
+) -> None:
+    told = [line.strip() for line in toured.stdout.splitlines()]
+    quoted = [line.strip() for text in blocks("shown") for line in text.splitlines()]
+    assert [line for line in quoted if line not in told] == []
 
 
 @pytest.mark.slow
