@@ -43,6 +43,10 @@ check: setup ## Lint, format, types, layers and the quick tidy tests; changes no
 	PYTHONPATH=build/typing $(BIN)/lint-imports
 	$(BIN)/pytest -q -m 'not slow' tests/tidy
 
+.PHONY: test-kills
+test-kills: setup ## Kill everything KILLS=… times (default 20) and find the same history
+	POINTSMAN_KILLS=$(or $(KILLS),20) $(BIN)/pytest -v tests/crash/test_kill_everything.py
+
 .PHONY: bench-definitions
 bench-definitions: setup ## Tell what reading and validating workflow files costs here
 	$(BIN)/python -m tests.harness.definition_bench
