@@ -1,11 +1,15 @@
 """Structured logs: one JSON object a line, appended to the data directory's ``server.log``.
 
 Every process of a server writes there: appends of single lines below the pipe size do not
-mix. Nothing is logged from ``graph/``, and no secret ever.
+mix. Nothing is logged from ``graph/``, and no secret ever. What libraries warn of goes there
+too: on the terminal it would stand between the answers, with stack traces.
 """
 
+import io
+import logging
 import os
 from pathlib import Path
+from typing import TextIO, cast
 
 import structlog
 
@@ -21,9 +25,44 @@ def configure(path: Path) -> None:
             structlog.processors.format_exc_info,
             structlog.processors.JSONRenderer(),
         ],
-        logger_factory=structlog.WriteLoggerFactory(path.open("a", buffering=1)),
+        logger_factory=structlog.WriteLoggerFactory(cast("TextIO", _LogFile(path))),
         cache_logger_on_first_use=True,
     )
+    logging.getLogger().handlers = [_FromLibraries(logging.WARNING)]
+
+
+class _LogFile(io.TextIOBase):
+    """The end of a file. What a full disk does not take is lost; work never fails for its log."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._is_cut = False
+
+    def close(self) -> None:
+        if not self.closed:
+            os.close(self._file)
+        super().close()
+
+    def write(self, text: str) -> int:
+        line = text.encode("utf-8", "replace")
+        if self._is_cut:
+            line = b"\n" + line
+        try:
+            written = os.write(self._file, line)
+        except OSError:
+            return len(text)
+        self._is_cut = written < len(line)
+        return len(text)
+
+
+class _FromLibraries(logging.Handler):
+    """Takes what libraries log the standard way."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        log = structlog.get_logger()
+        log.warning(
+            "library", logger=record.name, message=record.getMessage(), exc_info=record.exc_info
+        )
 
 
 def _with_process(

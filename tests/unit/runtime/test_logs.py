@@ -1,0 +1,47 @@
+"""The log never stands in the way: not of work, and not of what people read."""
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import structlog
+
+from pointsman.runtime import logs
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers = root.handlers
+    yield
+    root.handlers = handlers
+    structlog.reset_defaults()
+
+
+def test_a_full_disk_loses_lines_of_the_log_and_fails_nothing() -> None:
+    logs.configure(Path("/dev/full"))
+    structlog.get_logger().info("run_leased", run_id="r")
+
+
+def test_lines_are_json_in_a_file_of_its_owner(tmp_path: Path) -> None:
+    logs.configure(tmp_path / "server.log")
+    structlog.get_logger().info("run_leased", run_id="r")
+    told = json.loads((tmp_path / "server.log").read_text())
+    assert (told["event"], told["run_id"]) == ("run_leased", "r")
+    assert (tmp_path / "server.log").stat().st_mode & 0o077 == 0
+
+
+def test_stack_traces_of_libraries_go_to_the_log_and_not_to_the_terminal(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    logs.configure(tmp_path / "server.log")
+    try:
+        raise ValueError("inside")
+    except ValueError:
+        logging.getLogger("uvicorn.error").exception("Exception in ASGI application")
+    assert capfd.readouterr() == ("", "")
+    told = json.loads((tmp_path / "server.log").read_text())
+    assert told["logger"] == "uvicorn.error"
+    assert "ValueError: inside" in told["exception"]
