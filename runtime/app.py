@@ -70,8 +70,8 @@ def start_runtime(data: DataDirectory, port: int | None = None) -> Runtime:
     Raises ``PointsmanError`` with ``data_directory_in_use``, ``data_directory_newer``,
     ``data_directory_unusable`` or ``port_in_use``.
     """
-    with contextlib.ExitStack() as undo:
-        _create(data)
+    with contextlib.ExitStack() as undo, discovery.usable(data):
+        data.create()
         undo.enter_context(_locked(data))
         data.server.unlink(missing_ok=True)
         undo.callback(lambda: data.server.unlink(missing_ok=True))
@@ -101,13 +101,6 @@ def start_runtime(data: DataDirectory, port: int | None = None) -> Runtime:
 
 def _mint_run_id() -> str:
     return ids.run_id(_SHARD, str(ULID()))
-
-
-def _create(data: DataDirectory) -> None:
-    try:
-        data.create()
-    except OSError as error:
-        raise PointsmanError("data_directory_unusable", str(error)) from error
 
 
 @contextlib.contextmanager

@@ -4,15 +4,22 @@ The lock decides whether a server lives, not the file: the operating system lets
 lock when the process dies, however it dies.
 """
 
+import contextlib
+import errno
+import fcntl
 import json
 import os
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass
-
-from filelock import FileLock, Timeout
+from pathlib import Path
+from typing import Final
 
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.hosts.durable import write_durably
+from pointsman.runtime.problems import PointsmanError
+
+_DISK_TROUBLES: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +33,9 @@ class ServerAddress:
 
 def running_server(data: DataDirectory) -> ServerAddress | None:
     """Return the live server of a data directory, if there is one."""
-    if not data.lock.exists() or not _is_locked(data):
-        return None
+    with usable(data):
+        if not _is_locked(data):
+            return None
     try:
         told = json.loads(data.server.read_text())
         token = data.operator_token.read_text().strip()
@@ -38,13 +46,34 @@ def running_server(data: DataDirectory) -> ServerAddress | None:
 
 
 def _is_locked(data: DataDirectory) -> bool:
-    probe = FileLock(data.lock)
+    """Try the lock without writing, for a directory that may be read only."""
     try:
-        probe.acquire(blocking=False)
-    except Timeout:
+        probe = os.open(data.lock, os.O_RDONLY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    try:
+        # Shared, so that nobody takes another one who looks for the server itself.
+        fcntl.flock(probe, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
         return True
-    probe.release()
+    finally:
+        os.close(probe)
     return False
+
+
+@contextlib.contextmanager
+def usable(data: DataDirectory) -> Iterator[None]:
+    """Say ``data_directory_unusable`` where the disk or its permissions refuse something."""
+    try:
+        yield
+    except OSError as error:
+        named = None if error.filename is None else Path(os.fsdecode(error.filename))
+        ours = named is not None and named.is_relative_to(data.path)
+        if not ours and error.errno not in _DISK_TROUBLES:
+            raise
+        raise PointsmanError(
+            "data_directory_unusable", f"{named or data.path}: {error.strerror}"
+        ) from error
 
 
 def publish(data: DataDirectory, url: str) -> None:

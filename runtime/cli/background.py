@@ -32,9 +32,11 @@ def ensure_server(data: DataDirectory, terminal: Terminal) -> None:
     if discovery.running_server(data) is not None:
         return
     terminal.say(f"Starting a server in the background; its log is {data.log}", style="dim")
-    data.create()
     command = (sys.executable, "-m", "pointsman", "serve", "--until-idle", "--data", str(data.path))
-    with data.log.open("ab") as log:
+    with discovery.usable(data):
+        data.create()
+        log = data.log.open("ab")
+    with log:
         server = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
