@@ -1,7 +1,7 @@
 """The routes of the native API, by what they are for."""
 
 from collections.abc import AsyncIterator, Callable
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Header, Query
 from fastapi.sse import EventSourceResponse, ServerSentEvent
@@ -20,7 +20,10 @@ from pointsman.runtime.workflows import WorkflowFile
 from pointsman.storage.journal import Journal
 
 Limit = Annotated[int, Query(ge=1, le=1_000)]
-After = Annotated[int, Query(ge=-1)]
+# The largest number that every JSON reader keeps exactly; the journal's own keys end later.
+_NUMBER_MAX: Final = 2**53 - 1
+After = Annotated[int, Query(ge=-1, le=_NUMBER_MAX)]
+AtMost = Annotated[int | None, Query(ge=1, le=_NUMBER_MAX)]
 Repository = Annotated[str, Query(min_length=1, max_length=500)]
 Provider = Annotated[str, Query(min_length=1, max_length=limits.NAME_CHARS_MAX)]
 
@@ -84,9 +87,7 @@ def reads(journal: Journal) -> APIRouter:
         return queries.run_view(journal, run_id)
 
     @router.get("/runs/{run_id}/trace")
-    async def get_trace(
-        run_id: str, after: After = -1, limit: Annotated[int | None, Query(ge=1)] = None
-    ) -> TracePage:
+    async def get_trace(run_id: str, after: After = -1, limit: AtMost = None) -> TracePage:
         return TracePage(run_id=run_id, entries=queries.trace(journal, run_id, after, limit))
 
     @router.get("/attention")

@@ -88,6 +88,15 @@ def test_no_answer_allows_another_origin(server: GatewayServer) -> None:
     assert not [name for name in response.headers if name.startswith("access-control")]
 
 
+@pytest.mark.parametrize("query", ["after=18446744073709551616", "limit=9223372036854775808"])
+def test_a_number_that_no_journal_reaches_is_told_as_a_mistake(
+    server: GatewayServer, definition: str, query: str
+) -> None:
+    run_id = server.start(definition, task="greet")
+    told = problem_in(get(server, f"/api/runs/{run_id}/trace?{query}"))
+    assert told["code"] == "request_invalid"
+
+
 @pytest.mark.parametrize("path", ["/", "/v1/runs", "/v1", "/api/runs/x/y", "/docs", "/mcp/x"])
 def test_unknown_routes_are_problems_and_nothing_is_served_below_v1(
     server: GatewayServer, path: str
