@@ -40,8 +40,8 @@ def test_stack_traces_of_libraries_go_to_the_log_and_not_to_the_terminal(
     try:
         raise ValueError("inside")
     except ValueError:
-        logging.getLogger("uvicorn.error").exception("Exception in ASGI application")
+        logging.getLogger("library.inner").exception("It went wrong")
     assert capfd.readouterr() == ("", "")
     told = json.loads((tmp_path / "server.log").read_text())
-    assert told["logger"] == "uvicorn.error"
+    assert told["logger"] == "library.inner"
     assert "ValueError: inside" in told["exception"]
