@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from pointsman.graph.definition import SetupCommand, WorkspaceSetup
+from pointsman.runtime.hosts import processes
 from pointsman.runtime.hosts.environment import inherited
 from pointsman.runtime.hosts.supervised import CommandSpec, ExitRecord, SupervisedCommand
 from pointsman.runtime.workspaces import WorkspaceRefusedError
@@ -19,6 +20,7 @@ from pointsman.runtime.workspaces import WorkspaceRefusedError
 _COPIED_ENTRIES_MAX: Final = 10_000
 _MESSAGE_TAIL_CHARS_MAX: Final = 2_000
 _LOOK_UP_S: Final = 0.5
+_END_PATIENCE_S: Final = processes.GRACE_S + 10.0
 
 
 class InterruptedByCloseError(Exception):
@@ -65,7 +67,8 @@ def bootstrap(
 
 def end_leftovers(records: Path) -> int:
     """End what an earlier pass may still be running; return how many could not be ended."""
-    return sum(
+    left = processes.end_all(lambda: processes.marked(str(records)), _END_PATIENCE_S)
+    return left + sum(
         SupervisedCommand(step).end() for earlier in _folders(records) for step in _folders(earlier)
     )
 

@@ -3,12 +3,15 @@
 Hooks are the repository's own business and stay on.
 """
 
+import contextlib
 import os
+import signal
 import subprocess
 from pathlib import Path
 from typing import Final
 
 from pointsman.runtime.hosts.environment import inherited
+from pointsman.runtime.hosts.processes import MARKER
 
 READ_TIMEOUT_S: Final = 60.0
 CHECKOUT_TIMEOUT_S: Final = 900.0
@@ -23,8 +26,13 @@ class GitMissingError(GitError):
     """There is no git on the path."""
 
 
-def git(folder: Path, *arguments: str, timeout_s: float = READ_TIMEOUT_S) -> str:
-    """Run git in a folder and return its output; raise ``GitError`` with its complaint."""
+def git(
+    folder: Path, *arguments: str, timeout_s: float = READ_TIMEOUT_S, marker: str | None = None
+) -> str:
+    """Run git in a folder and return its output; raise ``GitError`` with its complaint.
+
+    With a ``marker`` git and its hooks can be found by ``processes.marked`` if we die meanwhile.
+    """
     # A `GIT_DIR` of the caller (a hook, say) would name another repository than `folder`; the
     # short list of inherited variables has none. Optional locks would disturb an agent that
     # runs git at the same time.
@@ -33,23 +41,35 @@ def git(folder: Path, *arguments: str, timeout_s: float = READ_TIMEOUT_S) -> str
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_OPTIONAL_LOCKS": "0",
     }
+    if marker is not None:
+        environment[MARKER] = marker
     try:
-        done = subprocess.run(
+        running = subprocess.Popen(
             ["git", "-C", os.fspath(folder), *arguments],
             env=environment,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout_s,
-            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
     except FileNotFoundError as error:
         raise GitMissingError("git is not on the path") from error
-    except (OSError, subprocess.SubprocessError) as error:
+    except OSError as error:
         raise GitError(f"git {arguments[0]}: {error}") from error
-    if done.returncode != 0:
-        complaint = done.stderr.decode("utf-8", "replace").strip()
-        raise GitError(complaint or f"git {arguments[0]} ended with {done.returncode}")
-    return done.stdout.decode("utf-8", "surrogateescape")
+    with running:
+        try:
+            output, complaint = running.communicate(timeout=timeout_s)
+        except BaseException as error:
+            # With its hooks and filters, which would hold our pipes open and go on.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(running.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise GitError(f"git {arguments[0]} took longer than {timeout_s:g} s") from error
+            raise
+    if running.returncode != 0:
+        told = complaint.decode("utf-8", "replace").strip()
+        raise GitError(told or f"git {arguments[0]} ended with {running.returncode}")
+    return output.decode("utf-8", "surrogateescape")
 
 
 def git_or_none(folder: Path, *arguments: str) -> str | None:

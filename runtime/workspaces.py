@@ -88,18 +88,23 @@ class Worktrees:
         write_durably(self._record(marked.workspace_key), marked.model_dump_json())
         return marked
 
-    def make(self, order: PrepareWorkspace) -> Workspace:
-        """Make the worktree, or adopt the one an earlier call under this key has made."""
+    def make(self, order: PrepareWorkspace, marker: str | None = None) -> Workspace:
+        """Make the worktree, or adopt the one an earlier call under this key has made.
+
+        ``marker`` is inherited by git and the repository's hooks while it is being made.
+        """
         repository = Path(order.repository)
         try:
             common = common_folder(repository)
             self._demand_commit(repository, order.base_commit)
             with self._lock(common):
-                return self._make_locked(order, repository)
+                return self._make_locked(order, repository, marker)
         except GitError as error:
             raise WorkspaceRefusedError(_reason(str(error)), str(error)) from error
 
-    def _make_locked(self, order: PrepareWorkspace, repository: Path) -> Workspace:
+    def _make_locked(
+        self, order: PrepareWorkspace, repository: Path, marker: str | None
+    ) -> Workspace:
         path = self._trees / file_name(order.workspace_key)
         standing = self.find(order.workspace_key)
         workspace = Workspace(
@@ -124,11 +129,11 @@ class Worktrees:
         # From here the folder is ours even if we die before git has finished.
         self.mark(workspace, WorkspaceState.MAKING)
         self._trees.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._add(workspace, ours=standing is not None)
+        self._add(workspace, ours=standing is not None, marker=marker)
         return self.mark(workspace, WorkspaceState.MADE)
 
     @staticmethod
-    def _add(workspace: Workspace, ours: bool) -> None:
+    def _add(workspace: Workspace, ours: bool, marker: str | None) -> None:
         repository, branch = Path(workspace.repository), workspace.branch
         tip = git_or_none(repository, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")
         if tip is not None and not ours:
@@ -140,7 +145,7 @@ class Worktrees:
             # Left by our own half-made worktree; commits on it, if any, stay on it.
             what = [workspace.path, branch]
         arguments = ("worktree", "add", "--quiet", *what)
-        git(repository, *arguments, timeout_s=CHECKOUT_TIMEOUT_S)
+        git(repository, *arguments, timeout_s=CHECKOUT_TIMEOUT_S, marker=marker)
 
     @staticmethod
     def _is_whole(workspace: Workspace) -> bool:
@@ -186,10 +191,13 @@ class Worktrees:
             return False, "absent"
         try:
             with self._lock(common_folder(Path(workspace.repository))):
+                if workspace.state is WorkspaceState.MAKING and not self._is_whole(workspace):
+                    self._clear(workspace)
+                    return False, "half made"
                 why = self._why_kept(workspace)
                 if why is None:
                     git(Path(workspace.repository), "worktree", "remove", workspace.path)
-        except GitError as error:
+        except (GitError, WorkspaceRefusedError) as error:
             return True, f"git: {error}"
         if why is not None:
             return True, why

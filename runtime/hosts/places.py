@@ -77,14 +77,16 @@ class Places:
         if unwanted.exists():
             # The order was overtaken by the one to let go of it.
             return rejected(order.intent_id, "workspace_released", "it was let go of before")
+        setups = self._setups(order.workspace_key)
+        end_leftovers(setups)
         try:
-            workspace = self._worktrees.make(order)
+            workspace = self._worktrees.make(order, str(setups))
             if workspace.state is not WorkspaceState.READY:
                 bootstrap(
                     order.setup,
                     Path(workspace.repository),
                     Path(workspace.path),
-                    self._setups(order.workspace_key),
+                    setups,
                     self._is_closing,
                     unwanted.exists,
                 )

@@ -10,6 +10,8 @@ from pointsman.actors.host import HostUnavailableError
 from pointsman.graph.definition import SetupCommand, WorkspaceSetup
 from pointsman.graph.intents import ReleaseWorkspace
 from pointsman.graph.work import Receipt, ReceiptStatus
+from pointsman.runtime.hosts.durable import file_name
+from pointsman.runtime.hosts.processes import marked
 from tests.harness.hosts import LocalBench, becomes_true, git, setup_of, work_below
 
 
@@ -142,3 +144,36 @@ def test_a_preparation_that_comes_after_its_letting_go_makes_nothing(bench: Loca
     bench.release()
     assert bench.prepare(setup_of("true")).reason == "workspace_released"
     assert not bench.workspace.exists()
+
+
+def _slow_checkouts(bench: LocalBench) -> Path:
+    """Have a hook of the repository take for ever; return the file that it makes first."""
+    begun = bench.repository.parent / "hook-begun"
+    hook = bench.repository / ".git" / "hooks" / "post-checkout"
+    hook.write_text(f"#!/bin/sh\ntouch '{begun}'\nsleep 300 & wait\n")
+    hook.chmod(0o755)
+    return begun
+
+
+def test_letting_go_of_a_workspace_ends_the_git_that_makes_it_with_its_hooks(
+    bench: LocalBench,
+) -> None:
+    begun = _slow_checkouts(bench)
+    order = bench.prepare_order()
+    marker = str(bench.data / "host" / "setups" / file_name(order.workspace_key))
+
+    async def release_meanwhile() -> Receipt:
+        preparing = asyncio.ensure_future(bench.host.prepare_workspace(order))
+        await becomes_true(begun.exists)
+        assert marked(marker) != []
+        release = ReleaseWorkspace(
+            intent_id="release", run_id=order.run_id, workspace_key=order.workspace_key
+        )
+        released = await bench.host.release_workspace(release)
+        assert (await preparing).status is ReceiptStatus.REJECTED
+        return released
+
+    assert bench.call(release_meanwhile()).host_ref["kept"] is False
+    assert marked(marker) == []
+    assert not bench.workspace.exists()
+    assert "prunable" not in git(bench.repository, "worktree", "list")
