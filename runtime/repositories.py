@@ -72,7 +72,7 @@ def _refused(folder: Path, complaint: str) -> RepositoryRefused:
             mend=f"Make it one (git -C {folder} init) and commit, or name another folder.",
         )
     return RepositoryRefused(
-        code="repository_not_git",
-        message=f"git cannot work in {folder}: {complaint}",
+        code="repository_refused",
+        message=f"git cannot work in {folder}: {complaint.rstrip('.')}.",
         mend="Mend what git complains of, then try again.",
     )
