@@ -6,13 +6,14 @@ errors: a dead or dying process is ``WorkerLostError`` or ``HostUnavailableError
 """
 
 import asyncio
+import contextlib
 import logging
 import os
 import secrets
 import shutil
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -86,18 +87,36 @@ def start_ray(folder: Path) -> None:
     logging.getLogger("ray").setLevel(logging.ERROR)
     # Ray installs a handler that prints stack traces; the program's own way to end stays.
     on_terminate = signal.getsignal(signal.SIGTERM)
-    ray.init(
-        address="local",
-        namespace=_NAMESPACE,
-        include_dashboard=False,
-        num_cpus=1,
-        object_store_memory=_OBJECT_STORE_BYTES,
-        configure_logging=False,
-        log_to_driver=False,
-        _temp_dir=str(inner),
-    )
+    with _elsewhere(folder):
+        ray.init(
+            address="local",
+            namespace=_NAMESPACE,
+            include_dashboard=False,
+            num_cpus=1,
+            object_store_memory=_OBJECT_STORE_BYTES,
+            configure_logging=False,
+            log_to_driver=False,
+            _temp_dir=str(inner),
+        )
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, on_terminate)
+
+
+@contextlib.contextmanager
+def _elsewhere(folder: Path) -> Iterator[None]:
+    """Work in another folder for a moment.
+
+    Ray puts the driver's folder first on its workers' paths. That is the user's repository, and
+    a ``yaml.py`` of theirs must not be taken for the library of that name.
+    """
+    # By descriptor: the folder may have been removed below us.
+    here = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.chdir(folder)
+        yield
+    finally:
+        os.fchdir(here)
+        os.close(here)
 
 
 def stop_ray(folder: Path) -> None:
