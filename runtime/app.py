@@ -6,9 +6,9 @@ and leaves nothing running. The same server stands behind ``serve`` and inside `
 
 import contextlib
 import errno
+import secrets
 import shutil
 import socket
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -38,6 +38,9 @@ _SHARD: Final = 0
 _LOOPBACK: Final = "127.0.0.1"
 _LOCK_PATIENCE_S: Final = 2.0
 _START_PATIENCE_S: Final = 60.0
+# Unix socket paths are limited to 107 bytes, so Ray's folder cannot lie in the data directory.
+_RAY_FOLDERS: Final = Path("/tmp")
+_RAY_PREFIX: Final = "pm-"
 
 
 @dataclass(slots=True)
@@ -119,13 +122,24 @@ def _locked(data: DataDirectory) -> Iterator[None]:
         lock.release()
 
 
+def remove_stale_ray(data: DataDirectory) -> None:
+    """Remove the folder that the Ray of a killed server left; nothing else, whatever is named."""
+    with contextlib.suppress(FileNotFoundError):
+        folder = Path(data.ray.read_text())
+        if folder.parent == _RAY_FOLDERS and folder.name.startswith(_RAY_PREFIX):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 @contextlib.contextmanager
 def _ray(data: DataDirectory) -> Iterator[None]:
-    """Run Ray in a folder that the next server removes if this one is killed."""
-    with contextlib.suppress(FileNotFoundError):
-        shutil.rmtree(data.ray.read_text(), ignore_errors=True)
-    folder = Path(tempfile.mkdtemp(prefix="pm-", dir="/tmp"))
+    """Run Ray in a folder that the next server removes if this one is killed.
+
+    Its name is written down before it is made, so that no kill leaves one that nobody knows.
+    """
+    remove_stale_ray(data)
+    folder = _RAY_FOLDERS / f"{_RAY_PREFIX}{secrets.token_hex(4)}"
     data.ray.write_text(str(folder))
+    folder.mkdir(mode=0o700)
     try:
         ray_handles.start_ray(folder)
         yield

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.harness.demonstration import Demonstration
-from tests.harness.processes import agents_of, engine_of, everything_of, kill_all
+from tests.harness.processes import agents_of, clear_away, engine_of, everything_of, kill_all
 
 KILLS = int(os.environ.get("POINTSMAN_KILLS", "2"))
 SEED = int(os.environ.get("POINTSMAN_SEED", "2026"))
@@ -41,6 +41,7 @@ class Undisturbed:
         self.seconds = time.monotonic() - began
         self.signature = essence(demonstration.signature())
         self.launches = len(demonstration.launches())
+        clear_away(data)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +52,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
 @pytest.fixture
 def demonstration(tmp_path: Path) -> Iterator[Demonstration]:
     yield Demonstration(tmp_path / "data")
-    kill_all(everything_of, tmp_path / "data")
+    clear_away(tmp_path / "data")
 
 
 def moments(kind: str) -> list[float]:

@@ -12,7 +12,7 @@ from typing import Any, Self
 from pointsman.runtime import discovery
 from pointsman.runtime.config import DataDirectory
 from tests.harness.hosts import make_repository, wait_until
-from tests.harness.processes import everything_of, kill_all
+from tests.harness.processes import clear_away
 
 PATIENCE_S = 90
 PROGRAM = Path(sys.executable).with_name("pointsman")
@@ -67,7 +67,7 @@ class CommandLine:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(server.pid, signal.SIGTERM)
             wait_until(lambda: discovery.running_server(self.data) is None)
-        kill_all(everything_of, self.data.path)
+        clear_away(self.data.path)
         for process in self._begun:
             process.kill()
             process.communicate()

@@ -11,6 +11,9 @@ import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from pointsman.runtime.app import remove_stale_ray
+from pointsman.runtime.config import DataDirectory
+
 
 def _read(pid: int, what: str) -> str:
     try:
@@ -75,6 +78,12 @@ def kill_all(find: Callable[[Path], set[int]], data: Path) -> int:
                 os.kill(pid, signal.SIGKILL)
                 killed += 1
     return killed
+
+
+def clear_away(data: Path) -> None:
+    """Kill what is left of a data directory and remove what its Ray left outside it."""
+    kill_all(everything_of, data)
+    remove_stale_ray(DataDirectory(data))
 
 
 def _alive(pid: int) -> bool:

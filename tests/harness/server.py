@@ -12,7 +12,7 @@ from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.discovery import running_server
 from pointsman.runtime.queries import RunView
 from tests.harness.hosts import make_repository, wait_until
-from tests.harness.processes import engine_of, everything_of, kill_all
+from tests.harness.processes import clear_away, engine_of, kill_all
 
 # Quick, with every kind of step once: an agent whose first try leaves the check red.
 WORKFLOW = """
@@ -76,7 +76,7 @@ class Server:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
-        kill_all(everything_of, self.data.path)
+        clear_away(self.data.path)
 
     def start(self) -> None:
         """Start ``serve`` and wait until it takes commands."""
