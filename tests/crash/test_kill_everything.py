@@ -19,7 +19,7 @@ import pytest
 from tests.harness.demonstration import Demonstration
 from tests.harness.processes import agents_of, clear_away, engine_of, everything_of, kill_all
 
-KILLS = int(os.environ.get("POINTSMAN_KILLS", "2"))
+KILLS = int(os.environ.get("POINTSMAN_KILLS", "1"))
 SEED = int(os.environ.get("POINTSMAN_SEED", "2026"))
 KINDS = ("visit", "route", "report", "end")
 
