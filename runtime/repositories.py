@@ -48,7 +48,8 @@ def _inspect(folder: Path) -> RepositoryState | RepositoryRefused:
         return RepositoryRefused(
             code="repository_empty",
             message=f"{top} has no commit yet, so there is nothing to start from.",
-            mend=f"Make a first commit: git -C {top} commit --allow-empty -m 'First commit'",
+            mend=f"Make a first commit: git -C {top} commit --allow-empty -m 'First commit' "
+            "(git asks for your name and mail first, if it does not know them)",
         )
     return RepositoryState(
         path=str(top),

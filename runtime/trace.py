@@ -5,9 +5,9 @@ A route carries every predicate that was considered, with its value. What an age
 apart: a claim is never presented as verified.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pointsman.graph import edges, ids
 from pointsman.graph import events as ev
@@ -15,6 +15,8 @@ from pointsman.graph.model import Model
 from pointsman.graph.predicate import ConsideredTerm
 from pointsman.graph.results import GateComment
 from pointsman.graph.work import CheckExited
+
+_PATHS_NAMED: Final = 3
 
 Evidence = Literal["claim", "check", "decision"]
 
@@ -96,8 +98,9 @@ def text_of(event: ev.Event) -> str:
 
 def _of_lifecycle(event: ev.Event) -> str | None:
     match event:
-        case ev.RunStarted(workflow=workflow, started_by=who):
-            return f"{workflow.name} (revision {workflow.revision}) started by {who}"
+        case ev.RunStarted(workflow=workflow, started_by=who, left_out=paths):
+            without = f", without {uncommitted(paths)}" if paths else ""
+            return f"{workflow.name} (revision {workflow.revision}) started by {who}{without}"
         case ev.WorkspacePrepared(path=path, branch=branch):
             return f"worktree ready at {path}" + (f" on branch {branch}" if branch else "")
         case ev.WorkspaceRefused(reason=reason, message=message):
@@ -259,6 +262,13 @@ _SIGNED = frozenset(
     {"node_entered", "route_taken", "report_accepted", "check_ended", "gate_decided"}
     | {"node_unresolved", "run_completed", "run_failed", "run_canceled"}
 )
+
+
+def uncommitted(paths: Sequence[str]) -> str:
+    """Name the uncommitted files that a run begins without, the first few of them."""
+    named = ", ".join(paths[:_PATHS_NAMED])
+    more = f" and {len(paths) - _PATHS_NAMED} more" if len(paths) > _PATHS_NAMED else ""
+    return f"the uncommitted {named}{more}"
 
 
 def trace_signature(entries: Iterable[TraceEntry]) -> tuple[tuple[Any, ...], ...]:

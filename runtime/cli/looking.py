@@ -24,7 +24,8 @@ def runs(call: Invocation, states: tuple[str, ...], limit: int) -> int:
         call.terminal.document({"runs": rows})
         return ExitCode.OK
     if not rows:
-        call.terminal.say(f"There is no such run in {call.data.path}.")
+        what = "no such run" if states else "no run yet"
+        call.terminal.say(f"There is {what} in {call.data.path}.")
         return ExitCode.OK
     shown = [
         (

@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from pointsman.runtime.trace import TraceEntry
+from pointsman.runtime.trace import TraceEntry, uncommitted
 
 TEXT_CHARS_MAX: Final = 160
 
@@ -67,6 +67,8 @@ class Narrator:
             case "run_started":
                 self._bounds = data.get("repeats", {})
                 said = f"{data['workflow']['name']} · run {entry.run_id}"
+                if data.get("left_out"):
+                    said = f"{said} · without {uncommitted(data['left_out'])}"
                 return None, said, Tone.PLAIN
             case "route_taken":
                 return self._route(data)

@@ -7,6 +7,7 @@ from pointsman.graph.allowed import Action, in_words
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.names import short
 from pointsman.runtime.queries import RunView
+from pointsman.runtime.trace import uncommitted
 
 STATE_STYLES: Final = {
     "running": "cyan",
@@ -111,6 +112,8 @@ def _facts(view: RunView) -> Iterator[tuple[str, str]]:
     yield "run", view.run_id
     if view.gate is not None and view.gate.deciders is not None:
         yield "decides", in_words(view.gate.deciders)
+    if view.left_out:
+        yield "without", uncommitted(view.left_out)
     if view.branch is not None:
         head = f" at {view.head_commit[:10]}" if view.head_commit else ""
         yield "branch", f"{view.branch}{head}"

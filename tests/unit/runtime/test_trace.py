@@ -9,7 +9,7 @@ from pointsman.graph import events as ev
 from pointsman.graph.results import GateComment
 from pointsman.graph.work import CheckLost, NativeRequest, RequestKind
 from pointsman.runtime.queries import view_of
-from pointsman.runtime.trace import TraceEntry, text_of, trace_entry, trace_signature
+from pointsman.runtime.trace import TraceEntry, text_of, trace_entry, trace_signature, uncommitted
 from tests.harness.core import Process, workflow
 
 EVENTS = typing.get_args(typing.get_args(ev.Event)[0])
@@ -129,3 +129,8 @@ def test_a_view_offers_a_gate_only_while_it_waits(reworked: Process) -> None:
     process.cancel()
     assert view_of(process.state).gate is None
     assert view_of(process.state).allowed_actions == []
+
+
+def test_what_was_not_committed_is_named_and_counted() -> None:
+    assert uncommitted(["a.c"]) == "the uncommitted a.c"
+    assert uncommitted(["a", "b", "c", "d", "e"]) == "the uncommitted a, b, c and 2 more"
