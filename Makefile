@@ -32,8 +32,8 @@ demo: $(RUNTIME_STAMP) ## Install what running needs, then run the demonstration
 	@$(BIN)/pointsman demo
 
 .PHONY: test
-test: setup ## Run the tests
-	$(BIN)/pytest
+test: setup ## Run the tests, two files at a time: most of them wait for processes
+	$(BIN)/pytest -n 2 --dist loadfile
 
 .PHONY: check
 check: setup ## Lint, format, types, layers and the quick tidy tests; changes nothing
