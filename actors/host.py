@@ -8,16 +8,20 @@ effect may then have happened or not, and the caller looks it up before asking a
 
 from typing import Protocol
 
+from pointsman.graph.evidence import Checkout, HeadReading
 from pointsman.graph.intents import (
     AnswerRequest,
     CancelCheck,
+    FreezeChange,
     InterruptExecution,
     LaunchExecution,
     PrepareWorkspace,
+    ReadHead,
     ReleaseWorkspace,
     ResumeExecution,
     SendReminder,
     StartCheck,
+    VerifyCheckout,
 )
 from pointsman.graph.model import Model
 from pointsman.graph.work import CheckState, Found, NotFound, Receipt, Unknown, WorkAggregate
@@ -61,6 +65,23 @@ class RepositoryRefused(Model):
     mend: str
 
 
+class KeptWorkspace(Model):
+    """A worktree that is on disk, and why it has not been removed.
+
+    ``removable`` tells whether pruning would remove it: nothing could be lost and nobody works
+    there. ``role`` is ``primary``, or the reviewer's branch.
+    """
+
+    workspace_key: str
+    run_id: str
+    role: str
+    path: str
+    repository: str
+    commit: str | None
+    why: str
+    removable: bool
+
+
 class Host(Protocol):
     """One environment in which agents, checks and worktrees live."""
 
@@ -79,6 +100,8 @@ class Host(Protocol):
     async def prepare_workspace(self, order: PrepareWorkspace) -> Receipt:
         """Make the worktree, copy files, run set-up and checks.
 
+        Without a ``branch`` it is detached at exactly the order's commit, in a folder of its own;
+        many at once in one repository are made one after the other.
         ``host_ref`` has ``path``, ``head_commit`` and ``branch``. A rejection's ``reason`` is
         one of ``workspace_foreign``, ``commit_missing``, ``copy_missing``, ``copy_refused``,
         ``setup_failed``, ``setup_timed_out``, ``setup_check_failed``, ``disk_full``,
@@ -91,6 +114,34 @@ class Host(Protocol):
 
         The branch is always kept. ``host_ref`` has ``kept`` (bool) and ``why``.
         """
+        ...
+
+    async def freeze_change(self, order: FreezeChange) -> Receipt:
+        """Freeze the change at one commit; the same order gets the same commit for good.
+
+        ``host_ref`` has ``frozen_commit``, ``base_commit`` (where the change's range begins),
+        ``diff_stat`` (text), ``left_out`` (uncommitted paths, one a line) and ``committed``
+        (bool). A rejection's ``reason`` is one of ``change_uncommitted``, ``change_empty``,
+        ``change_missing``, ``change_unreachable``, ``change_unrelated``, ``branch_changed``,
+        ``workspace_unfinished``, ``workspace_missing``, ``commit_missing``, ``disk_full``,
+        ``git_failed``.
+        """
+        ...
+
+    async def verify_checkout(self, order: VerifyCheckout) -> Checkout:
+        """Look at a reviewer's worktree. A pure read, by content and not by recorded times."""
+        ...
+
+    async def read_head(self, order: ReadHead) -> HeadReading:
+        """Tell where the change stands now. A pure read, never answered from what was cached."""
+        ...
+
+    async def workspaces(self) -> tuple[KeptWorkspace, ...]:
+        """List the worktrees on disk, and why each is kept."""
+        ...
+
+    async def prune_workspaces(self, keys: tuple[str, ...]) -> tuple[KeptWorkspace, ...]:
+        """Remove those of the named worktrees that are removable; return what was removed."""
         ...
 
     async def launch(self, order: LaunchExecution, access: ReportingAccess) -> Receipt:

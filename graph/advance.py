@@ -7,6 +7,7 @@ repeated until it gives nothing.
 from typing import assert_never
 
 from pointsman.graph import ids
+from pointsman.graph.attempt import Attempt, AttemptStatus
 from pointsman.graph.definition import (
     AgentNode,
     CheckNode,
@@ -34,18 +35,11 @@ from pointsman.graph.events import (
 from pointsman.graph.owed import unfinished
 from pointsman.graph.results import CheckResult, GateDecision, ReportResult
 from pointsman.graph.routing import enter_first, leave, leave_unresolved
-from pointsman.graph.run import (
-    Attempt,
-    AttemptStatus,
-    CheckTry,
-    CheckTryStatus,
-    Run,
-    Visit,
-    WorkspaceStatus,
-)
+from pointsman.graph.run import CheckTry, CheckTryStatus, Run, Visit
 from pointsman.graph.runnable import NOT_STARTED
 from pointsman.graph.settlement import SettlementOutcome
 from pointsman.graph.work import CheckExited
+from pointsman.graph.workspace import WorkspaceStatus
 
 _UNRESOLVED_BY_OUTCOME = {
     SettlementOutcome.FAILED: UnresolvedReason.WORK_FAILED,

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from pointsman.graph.definition import Workflow
 from pointsman.graph.events import SkillSnapshot
+from pointsman.graph.evidence import Checkout, HeadReading
 from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.results import GateComment, GateDecision
 from pointsman.graph.work import CheckState, Receipt, WorkAggregate
@@ -40,9 +41,10 @@ class SubmitReport(Model):
 
 
 class DecideGate(Model):
-    """A person's decision on a gate, against the revision they saw.
+    """A person's decision on a gate, against the revision, and the review, that they saw.
 
-    Who decides, and in which roles, is what the authenticated client asserts.
+    Who decides, and in which roles, is what the authenticated client asserts. ``head`` is no
+    client's to say: the run's actor reads it right before an approval that relies on a review.
     """
 
     kind: Literal["decide_gate"] = "decide_gate"
@@ -53,6 +55,8 @@ class DecideGate(Model):
     comments: tuple[GateComment, ...] = ()
     decided_by: str
     roles: tuple[str, ...] = ()
+    review_set_id: str | None = None
+    head: HeadReading | None = None
 
 
 class CancelRun(Model):
@@ -73,9 +77,24 @@ class ResumeAttempt(Model):
 
 
 class RetryVisit(Model):
-    """A person wants an unresolved visit tried again, as a new attempt."""
+    """A person wants an unresolved visit tried again, as a new attempt.
+
+    ``visit_id`` may be the id of an interrupted branch: each branch is a visit of its own.
+    """
 
     kind: Literal["retry_visit"] = "retry_visit"
+    visit_id: str
+    revision: int
+    requested_by: str
+
+
+class ReviewAgain(Model):
+    """A person wants the change reviewed anew: a new visit of the group (§10.25 of the design).
+
+    ``visit_id`` is the stale gate, or the visit that is unresolved for its review.
+    """
+
+    kind: Literal["review_again"] = "review_again"
     visit_id: str
     revision: int
     requested_by: str
@@ -131,6 +150,22 @@ class ObserveCheck(Model):
     state: Annotated[CheckState, Field(discriminator="state")]
 
 
+class ObserveCheckout(Model):
+    """A reviewer's checkout as the host shows it now, for the look that was owed."""
+
+    kind: Literal["observe_checkout"] = "observe_checkout"
+    intent_id: str
+    checkout: Checkout
+
+
+class ObserveHead(Model):
+    """The head of the change that a visit's review is about, as the host shows it now."""
+
+    kind: Literal["observe_head"] = "observe_head"
+    visit_id: str
+    reading: HeadReading
+
+
 class FireDeadline(Model):
     """A persisted deadline may have come."""
 
@@ -151,12 +186,15 @@ Command = Annotated[
     | CancelRun
     | ResumeAttempt
     | RetryVisit
+    | ReviewAgain
     | AnswerNativeRequest
     | BindCredential
     | RecordReceipt
     | RecordUnknown
     | ObserveWork
     | ObserveCheck
+    | ObserveCheckout
+    | ObserveHead
     | FireDeadline
     | Advance,
     Field(discriminator="kind"),

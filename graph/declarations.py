@@ -96,6 +96,15 @@ class AgentMode(StrEnum):
     REVIEW = "review"
 
 
+class AgentResume(Model):
+    """How often a session whose process was lost goes on by itself, where it provably can.
+
+    A lost process is one that nobody stopped: the machine or the process was killed.
+    """
+
+    max: int = Field(ge=1, le=limits.AGENT_RESUMES_MAX)
+
+
 class AgentChoice(Model):
     """Which native harness does the work, and how."""
 

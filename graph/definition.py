@@ -17,6 +17,7 @@ from pointsman.graph.conditions import Condition
 from pointsman.graph.declarations import (
     AgentChoice,
     AgentMode,
+    AgentResume,
     Binding,
     FieldDeclaration,
     FieldType,
@@ -89,15 +90,6 @@ class Rule(Model):
     @property
     def route(self) -> RouteTarget:
         return RouteTarget(to=self.to, repeat=self.repeat)
-
-
-class AgentResume(Model):
-    """How often a session whose process was lost goes on by itself, where it provably can.
-
-    A lost process is one that nobody stopped: the machine or the process was killed.
-    """
-
-    max: int = Field(ge=1, le=limits.AGENT_RESUMES_MAX)
 
 
 class AgentNode(Model):

@@ -19,6 +19,18 @@ from pointsman.graph.results import (
     NodeResult,
     ReportOutcome,
 )
+from pointsman.graph.review_events import (
+    BranchDeadlinePassed,
+    BranchEnded,
+    BranchInterrupted,
+    ChangeFrozen,
+    ChangeRefused,
+    CheckoutVerified,
+    HeadCompared,
+    JoinCommitted,
+    ReviewAgainRequested,
+    ReviewForked,
+)
 from pointsman.graph.settlement import SettlementOutcome
 from pointsman.graph.work import CheckExited, CheckLost, NativeRequest, WorkAggregate
 
@@ -64,6 +76,9 @@ class RouteReason(StrEnum):
     UNRESOLVED = "unresolved"
     REPEAT_LIMIT = "repeat_limit"
     VISIT_LIMIT = "visit_limit"
+    JOIN = "join"
+    INCOMPLETE = "incomplete"
+    REVIEW_AGAIN = "review_again"
 
 
 class RouteTaken(Model):
@@ -120,6 +135,12 @@ class UnresolvedReason(StrEnum):
     CHECK_REFUSED = "check_refused"
     WORKSPACE_REFUSED = "workspace_refused"
     VISIT_LIMIT = "visit_limit"
+    FREEZE_REFUSED = "freeze_refused"
+    REVIEW_STALE = "review_stale"
+    REVIEW_FAILED = "review_failed"
+    REVIEW_UNRESOLVED = "review_unresolved"
+    REVIEW_CANCELED = "review_canceled"
+    HEAD_UNKNOWN = "head_unknown"
 
 
 class NodeUnresolved(Model):
@@ -305,7 +326,10 @@ class AttemptResumed(Model):
 
 
 class RetryRequested(Model):
-    """A person wants the visit tried again; it counts as one visit."""
+    """A person wants the visit tried again; it counts as one visit.
+
+    ``visit_id`` may be a branch's id: each branch is a visit of its own.
+    """
 
     kind: Literal["retry_requested"] = "retry_requested"
     node: str
@@ -349,8 +373,19 @@ class CheckEnded(Model):
     state: Annotated[CheckExited | CheckLost, Field(discriminator="state")]
 
 
+class ReviewReference(Model):
+    """The review that a gate relies on."""
+
+    join: str
+    review_set_id: str
+    frozen_commit: str
+
+
 class GateRequested(Model):
-    """A person's decision is asked for."""
+    """A person's decision is asked for, about ``head_commit``.
+
+    With a ``review`` that is the frozen commit, and an approval compares the head with it.
+    """
 
     kind: Literal["gate_requested"] = "gate_requested"
     gate_id: str
@@ -358,6 +393,7 @@ class GateRequested(Model):
     title: str
     offered: tuple[GateDecision, ...]
     head_commit: str | None
+    review: ReviewReference | None = None
 
 
 class RunSuspended(Model):
@@ -380,6 +416,7 @@ class GateDecided(Model):
     roles: tuple[str, ...] = ()
     comments: tuple[GateComment, ...] = ()
     commit: str | None = None
+    review_set_id: str | None = None
 
 
 class RunCompleted(Model):
@@ -445,6 +482,16 @@ Event = Annotated[
     | GateRequested
     | RunSuspended
     | GateDecided
+    | ChangeFrozen
+    | ChangeRefused
+    | ReviewForked
+    | CheckoutVerified
+    | BranchDeadlinePassed
+    | BranchInterrupted
+    | BranchEnded
+    | HeadCompared
+    | JoinCommitted
+    | ReviewAgainRequested
     | RunCompleted
     | RunFailed
     | CancelRequested

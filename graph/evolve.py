@@ -9,20 +9,11 @@ from typing import Any, assert_never
 
 from pointsman.graph import events as ev
 from pointsman.graph import evolve_work as work
+from pointsman.graph.attempt import ReportReceipt, Unresolved
 from pointsman.graph.definition import AgentNode, CheckNode
 from pointsman.graph.events import RecordedEvent
-from pointsman.graph.run import (
-    Cancellation,
-    OpenGate,
-    ProcessesLeft,
-    ReportReceipt,
-    Run,
-    RunState,
-    Unresolved,
-    Visit,
-    Workspace,
-    WorkspaceStatus,
-)
+from pointsman.graph.run import Cancellation, OpenGate, ProcessesLeft, Run, RunState, Visit
+from pointsman.graph.workspace import Workspace, WorkspaceStatus
 
 
 def fold(recorded: Iterable[RecordedEvent], run: Run | None = None) -> Run | None:

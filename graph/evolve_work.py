@@ -3,16 +3,14 @@
 from typing import Any, assert_never
 
 from pointsman.graph import events as ev
-from pointsman.graph.run import (
+from pointsman.graph.attempt import (
     AcceptedReport,
     Attempt,
     AttemptStatus,
-    CheckTry,
-    CheckTryStatus,
     OpenRequest,
     ReminderStatus,
-    Visit,
 )
+from pointsman.graph.run import CheckTry, CheckTryStatus, Visit
 from pointsman.graph.settlement import SettlementOutcome, was_lost
 
 AttemptEvent = (

@@ -5,7 +5,7 @@ A retry after a lost acknowledgement therefore repeats the same keys at the host
 """
 
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 _RUN_ID: Final = re.compile(r"^r([0-9a-f]{1,2})-([0-9a-hjkmnp-tv-z]{26})$")
 
@@ -33,6 +33,30 @@ def attempt_id(visit: str, try_number: int) -> str:
     return f"{visit}.{try_number}"
 
 
+def branch_id(visit: str, branch: str) -> str:
+    """Name a reviewer's branch of a parallel group's visit; its attempts are named from it."""
+    return f"{visit}.{branch}"
+
+
+class Place(NamedTuple):
+    """Where an attempt, a check or a branch belongs. ``branch`` is a key of its group."""
+
+    run: str
+    node: str
+    visit: str
+    branch: str | None
+
+
+def place_of(derived: str) -> Place:
+    """Read the place from the id of an attempt, a check or a branch.
+
+    Names of branches begin with a letter and try numbers do not, so the parts cannot be confused.
+    """
+    run, node, number, *rest = derived.split(".")
+    branch = rest[0] if rest and not rest[0].isdigit() else None
+    return Place(run, node, visit_id(run, node, int(number)), branch)
+
+
 def run_of(derived: str) -> str:
     """Return the run a visit, attempt, check or gate id belongs to."""
     return derived.partition(".")[0]
@@ -41,6 +65,11 @@ def run_of(derived: str) -> str:
 def workspace_key(run: str) -> str:
     """Name the run's own worktree at the host."""
     return f"wf:{run}:primary"
+
+
+def review_workspace_key(branch: str) -> str:
+    """Name the worktree of one reviewer's branch (by the branch's id) at the host."""
+    return f"wf:{branch}"
 
 
 def branch_name(run: str) -> str:

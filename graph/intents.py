@@ -7,13 +7,20 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from pointsman.graph.changes import Change
 from pointsman.graph.definition import AgentChoice, WorkspaceSetup
 from pointsman.graph.events import SkillSnapshot
 from pointsman.graph.model import Model
+from pointsman.graph.review_events import Moment
+from pointsman.graph.reviews import Uncommitted
 
 
 class PrepareWorkspace(Model):
-    """Make the run's own git worktree and bootstrap it."""
+    """Make a git worktree and bootstrap it.
+
+    The run's own stands on ``branch``, begun at ``base_commit``. A reviewer's has no branch: it
+    is detached at exactly that commit, which the frozen change of ``review_set_id`` keeps alive.
+    """
 
     kind: Literal["prepare_workspace"] = "prepare_workspace"
     intent_id: str
@@ -21,8 +28,9 @@ class PrepareWorkspace(Model):
     workspace_key: str
     repository: str
     base_commit: str
-    branch: str
+    branch: str | None
     setup: WorkspaceSetup
+    review_set_id: str | None = None
 
 
 class ReleaseWorkspace(Model):
@@ -32,6 +40,46 @@ class ReleaseWorkspace(Model):
     intent_id: str
     run_id: str
     workspace_key: str
+
+
+class FreezeChange(Model):
+    """Freeze the change under review at one commit, and keep that commit alive.
+
+    The change's range begins where it left ``base_commit``. What becomes of uncommitted changes
+    of the run's own worktree is said by ``uncommitted``.
+    """
+
+    kind: Literal["freeze_change"] = "freeze_change"
+    intent_id: str
+    run_id: str
+    review_set_id: str
+    repository: str
+    change: Change
+    base_commit: str
+    uncommitted: Uncommitted
+
+
+class VerifyCheckout(Model):
+    """Look whether a reviewer's worktree is what was frozen. A pure read."""
+
+    kind: Literal["verify_checkout"] = "verify_checkout"
+    intent_id: str
+    run_id: str
+    attempt_id: str
+    moment: Moment
+    workspace_key: str
+    commit: str
+
+
+class ReadHead(Model):
+    """Look where the change under review stands now, before ``visit_id`` goes on. A pure read."""
+
+    kind: Literal["read_head"] = "read_head"
+    intent_id: str
+    run_id: str
+    visit_id: str
+    repository: str
+    change: Change
 
 
 class LaunchExecution(Model):
@@ -119,6 +167,9 @@ class CancelCheck(Model):
 Intent = Annotated[
     PrepareWorkspace
     | ReleaseWorkspace
+    | FreezeChange
+    | VerifyCheckout
+    | ReadHead
     | LaunchExecution
     | SendReminder
     | InterruptExecution

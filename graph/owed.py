@@ -7,6 +7,7 @@ for the same purpose, so that issuing one twice is harmless at the host.
 from typing import Final
 
 from pointsman.graph import ids
+from pointsman.graph.attempt import Attempt, AttemptStatus, ReminderStatus
 from pointsman.graph.definition import AgentNode, CheckNode
 from pointsman.graph.intents import (
     AnswerRequest,
@@ -21,16 +22,8 @@ from pointsman.graph.intents import (
     StartCheck,
 )
 from pointsman.graph.prompt import launch_prompt, reminder_text
-from pointsman.graph.run import (
-    Attempt,
-    AttemptStatus,
-    CheckTry,
-    CheckTryStatus,
-    ReminderStatus,
-    Run,
-    Visit,
-    WorkspaceStatus,
-)
+from pointsman.graph.run import CheckTry, CheckTryStatus, Run, Visit
+from pointsman.graph.workspace import WorkspaceStatus
 
 _OPEN_ATTEMPT: Final = frozenset({AttemptStatus.SCHEDULED, AttemptStatus.LAUNCHED})
 _OPEN_CHECK: Final = frozenset({CheckTryStatus.SCHEDULED, CheckTryStatus.LAUNCHED})

@@ -2,6 +2,7 @@
 
 from pointsman.graph import ids
 from pointsman.graph.allowed import deciders, in_words
+from pointsman.graph.attempt import Attempt, AttemptStatus
 from pointsman.graph.owed import open_work, owed_intents
 from pointsman.graph.projection import (
     AttentionItem,
@@ -11,7 +12,7 @@ from pointsman.graph.projection import (
     Projection,
     RunSummary,
 )
-from pointsman.graph.run import Attempt, AttemptStatus, OpenGate, Run, Visit
+from pointsman.graph.run import OpenGate, Run, Visit
 
 
 def project(run: Run) -> Projection:

@@ -84,4 +84,15 @@ class GateResult(Model):
     commit: str | None = None
 
 
-NodeResult = Annotated[ReportResult | CheckResult | GateResult, Field(discriminator="kind")]
+class JoinResult(Model):
+    """The reports of every reviewer on one frozen commit, by branch; only when all completed."""
+
+    kind: Literal["join"] = "join"
+    review_set_id: str
+    frozen_commit: str
+    reports: dict[str, ReportResult]
+
+
+NodeResult = Annotated[
+    ReportResult | CheckResult | GateResult | JoinResult, Field(discriminator="kind")
+]

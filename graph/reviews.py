@@ -10,15 +10,27 @@ from typing import Annotated, Literal
 from pydantic import Discriminator, Field, Tag
 
 from pointsman.graph import limits
-from pointsman.graph.declarations import AgentChoice, Binding, ReportContract, Route
+from pointsman.graph.declarations import AgentChoice, AgentResume, Binding, ReportContract, Route
 from pointsman.graph.model import Model
-from pointsman.graph.value_types import FieldName, Instructions, Name, Seconds, Title
+from pointsman.graph.value_types import (
+    FieldName,
+    Instructions,
+    Name,
+    RemoteName,
+    Seconds,
+    Title,
+)
 
 
 class FrozenInput(Model):
-    """The reviewed commit comes from a run input that names a change: a branch, or a PR's ref."""
+    """The reviewed commit comes from a run input that names a change: a branch, or a PR's ref.
+
+    ``remote`` is where it lies: the name of one of the repository's remotes, or ``.`` for the
+    repository itself. Without it: ``origin``, or the repository itself if it has no such remote.
+    """
 
     input: FieldName
+    remote: RemoteName | None = None
 
 
 def _freeze_shape(value: object) -> str:
@@ -43,6 +55,7 @@ class Branch(Model):
     """One required reviewer; its key in the group is its identity, whatever skill it uses.
 
     ``deadline`` is absolute: it runs from the launch, also while a person is being asked.
+    ``timeout`` and ``resume`` are those of every agent.
     """
 
     title: Title | None = None
@@ -51,19 +64,23 @@ class Branch(Model):
     focus: Title | None = None
     inputs: dict[FieldName, Binding] = Field(default_factory=dict)
     report: ReportContract = ReportContract()
+    timeout: Seconds = limits.EXECUTION_TIMEOUT_DEFAULT_S
     deadline: Seconds = limits.REVIEW_DEADLINE_DEFAULT_S
+    resume: AgentResume | None = None
 
 
 class ParallelNode(Model):
     """A group of reviewers who look at one frozen commit, each in a worktree of its own.
 
     ``unresolved`` is taken when nothing could be frozen; how reviewers end is the join's.
+    With ``setup`` the workspace's own set-up is run in each reviewer's worktree too.
     """
 
     kind: Literal["parallel"]
     title: Title | None = None
     freeze: Freeze
     uncommitted: Uncommitted = Uncommitted.REFUSE
+    setup: bool = False
     branches: dict[Name, Branch] = Field(min_length=1, max_length=limits.BRANCHES_MAX)
     join: Name
     unresolved: Route | None = None

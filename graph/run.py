@@ -5,20 +5,16 @@ actions) is computed from this value alone; nothing depends on having seen an ev
 """
 
 from enum import StrEnum
-from typing import Any
 
+from pointsman.graph.attempt import ReportReceipt, Tried
 from pointsman.graph.declarations import AgentChoice
-from pointsman.graph.definition import Node, Workflow
-from pointsman.graph.events import SkillSnapshot, UnresolvedReason
+from pointsman.graph.definition import Node, ParallelNode, Workflow
+from pointsman.graph.events import ReviewReference, SkillSnapshot
 from pointsman.graph.model import JsonScalar, Model
-from pointsman.graph.results import (
-    EvidenceReference,
-    GateDecision,
-    NodeResult,
-    ReportOutcome,
-)
-from pointsman.graph.settlement import SettlementOutcome
-from pointsman.graph.work import CheckExited, CheckLost, NativeRequest
+from pointsman.graph.results import GateDecision, NodeResult
+from pointsman.graph.review_set import ReviewSet
+from pointsman.graph.work import CheckExited, CheckLost
+from pointsman.graph.workspace import Workspace
 
 
 class RunState(StrEnum):
@@ -33,83 +29,6 @@ class RunState(StrEnum):
 
 
 ENDED_STATES = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.CANCELED})
-
-
-class AcceptedReport(Model):
-    """The one report of an attempt, with the receipt it was answered with."""
-
-    receipt_id: str
-    retry_key: str
-    payload_digest: str
-    accepted_at_ms: int
-    outcome: ReportOutcome
-    summary: str
-    data: dict[str, JsonScalar]
-    evidence: tuple[EvidenceReference, ...]
-
-
-class ReportReceipt(Model):
-    """What is kept of the report of an earlier attempt: enough to answer an exact retry."""
-
-    receipt_id: str
-    retry_key: str
-    payload_digest: str
-    accepted_at_ms: int
-
-
-class AttemptStatus(StrEnum):
-    """Where an attempt stands between its order and its settlement."""
-
-    SCHEDULED = "scheduled"
-    LAUNCHED = "launched"
-    REFUSED = "refused"
-    SETTLED = "settled"
-
-
-class ReminderStatus(StrEnum):
-    """Whether the attempt's one reminder was used."""
-
-    UNUSED = "unused"
-    OWED = "owed"
-    DELIVERED = "delivered"
-
-
-class OpenRequest(Model):
-    """A native request that a person has to answer, and the answer once it is given."""
-
-    request: NativeRequest
-    since_ms: int
-    answered: bool = False
-    allow: bool = False
-    text: str | None = None
-
-
-class Attempt(Model):
-    """One try of an agent visit.
-
-    The execution timeout has ``remaining_ms`` left as of ``running_since_ms``; it stands still
-    (``None``) before the launch, while a native request is open, and after settlement.
-    """
-
-    attempt_id: str
-    try_number: int
-    status: AttemptStatus
-    remaining_ms: int
-    running_since_ms: int | None = None
-    report: AcceptedReport | None = None
-    reminder: ReminderStatus = ReminderStatus.UNUSED
-    requests: tuple[OpenRequest, ...] = ()
-    timed_out: bool = False
-    interrupted: bool = False
-    outcome: SettlementOutcome | None = None
-    outcome_reason: str | None = None
-    refusal: str | None = None
-    refusal_unknown: bool = False
-    resumable: bool = False
-    lost: bool = False
-    resumes: int = 0
-    resumes_by_policy: int = 0
-    resume_owed: bool = False
 
 
 class CheckTryStatus(StrEnum):
@@ -133,7 +52,10 @@ class CheckTry(Model):
 
 
 class OpenGate(Model):
-    """A gate that was opened in this visit, and its decision once it is made."""
+    """A gate that was opened in this visit, and its decision once it is made.
+
+    ``offered`` loses the approval once the reviewed change is seen to have moved.
+    """
 
     gate_id: str
     revision: int
@@ -141,69 +63,48 @@ class OpenGate(Model):
     title: str
     offered: tuple[GateDecision, ...]
     head_commit: str | None = None
+    review: ReviewReference | None = None
     decision: GateDecision | None = None
     suspended: bool = False
 
 
-class Unresolved(Model):
-    """Why the visit has no result; ``revision`` is what an action on it must name."""
+class HeadComparison(Model):
+    """The head as it was seen in a visit that relies on a review; ``None`` if unknown."""
 
-    reason: UnresolvedReason
-    detail: str
-    revision: int
-    since_ms: int
+    head: str | None
+    why: str | None = None
 
 
-class Visit(Model):
+class Refusal(Model):
+    """Why nothing was frozen."""
+
+    reason: str
+    message: str
+
+
+class Visit(Tried):
     """One admitted entry of a node.
 
-    ``try_owed`` says that a new attempt (or start of the check) is due; ``tries`` counts those
-    asked for by the entry and by people, not a check's own retries. ``completed`` says that the
-    visit's route is due.
+    ``try_owed`` says that a new attempt, start of the check, or freezing is due; ``tries`` does
+    not count a check's own retries. ``completed`` says that the visit's route is due, ``again``
+    names the group to which a person sends the run back for a new review.
     """
 
     node: str
     visit_id: str
     number: int
     entered_at_ms: int
-    inputs: dict[str, Any] = {}
-    try_owed: bool = False
-    tries: int = 1
-    attempts: tuple[Attempt, ...] = ()
     checks: tuple[CheckTry, ...] = ()
     gate: OpenGate | None = None
-    unresolved: Unresolved | None = None
+    comparison: HeadComparison | None = None
+    freeze_refused: Refusal | None = None
     completed: bool = False
-
-    @property
-    def attempt(self) -> Attempt | None:
-        """The attempt in force."""
-        return self.attempts[-1] if self.attempts else None
+    again: str | None = None
 
     @property
     def check(self) -> CheckTry | None:
         """The start of the check's command in force."""
         return self.checks[-1] if self.checks else None
-
-
-class WorkspaceStatus(StrEnum):
-    """Where the run's own worktree stands."""
-
-    ABSENT = "absent"
-    PREPARED = "prepared"
-    REFUSED = "refused"
-    RELEASED = "released"
-
-
-class Workspace(Model):
-    """The run's own worktree. ``tries`` counts the orders to prepare it."""
-
-    status: WorkspaceStatus = WorkspaceStatus.ABSENT
-    tries: int = 1
-    path: str | None = None
-    branch: str | None = None
-    kept: bool = False
-    detail: str | None = None
 
 
 class ProcessesLeft(Model):
@@ -222,7 +123,11 @@ class Cancellation(Model):
 
 
 class Run(Model):
-    """One run as of ``version`` events (the next sequence number)."""
+    """One run as of ``version`` events (the next sequence number).
+
+    ``reviews`` holds the latest review set by its join; ``workspaces_to_release`` are reviewers'
+    worktrees of earlier ones.
+    """
 
     run_id: str
     version: int
@@ -248,6 +153,8 @@ class Run(Model):
     visit_counts: dict[str, int] = {}
     route_counts: dict[str, int] = {}
     results: dict[str, NodeResult] = {}
+    reviews: dict[str, ReviewSet] = {}
+    workspaces_to_release: tuple[str, ...] = ()
     earlier_reports: dict[str, ReportReceipt] = {}
     head_commit: str | None = None
 
@@ -259,6 +166,9 @@ class Run(Model):
         if self.cancellation is not None:
             return RunState.CANCELED
         if self.visit is not None and self.visit.unresolved is not None:
+            return RunState.UNRESOLVED
+        review = self.review_underway
+        if review is not None and all(branch.unresolved for branch in review.open_branches):
             return RunState.UNRESOLVED
         gate = self.visit.gate if self.visit is not None else None
         if gate is not None and gate.decision is None:
@@ -279,6 +189,15 @@ class Run(Model):
     def node(self) -> Node | None:
         """The definition of the node being visited."""
         return self.workflow.nodes[self.visit.node] if self.visit is not None else None
+
+    @property
+    def review_underway(self) -> ReviewSet | None:
+        """The forked review set of the group being visited, while branches of it are open."""
+        node = self.node
+        review = self.reviews.get(node.join) if isinstance(node, ParallelNode) else None
+        if review is None or self.visit is None or review.review_set_id != self.visit.visit_id:
+            return None
+        return review if review.open_branches else None
 
     def skill_for(self, agent: AgentChoice) -> SkillSnapshot | None:
         """The skill an agent uses, as it was when the run was started."""

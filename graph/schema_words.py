@@ -59,6 +59,7 @@ _NODES: Final = {
     "ParallelNode": {
         "freeze": "What is reviewed: workspace (the committed head), or {input: NAME} with a run"
         " input that names a branch or a pull request's ref.",
+        "setup": "Whether the workspace's set-up is run in each reviewer's worktree too.",
         "uncommitted": "What becomes of uncommitted changes: refuse (default), ignore or commit.",
         "branches": "The reviewers by name; each must complete.",
         "join": "The join node that waits for all of them.",
@@ -67,9 +68,17 @@ _NODES: Final = {
     "Branch": {
         "instructions": "What this reviewer is told to do.",
         "focus": "What this reviewer looks for, in a few words.",
-        "deadline": "How long it may take, from its launch on, such as 45m; default 2h.",
+        "timeout": "How long the reviewer may work, such as 45m; default 2h. It stands still while"
+        " a person is asked.",
+        "deadline": "When it must be over, counted from its launch, such as 90m; default 2h. It"
+        " never stands still.",
+        "resume": "How often a session whose process was lost goes on by itself.",
     },
-    "FrozenInput": {"input": "The run input that names the change: type string, required."},
+    "FrozenInput": {
+        "input": "The run input that names the change: type string, required.",
+        "remote": "Where it lies: a remote of the repository, or . for the repository itself;"
+        " default origin, if there is one.",
+    },
     "JoinNode": {
         "of": "The parallel group whose reviewers are waited for.",
         "next": "The node that follows when every reviewer has completed.",

@@ -26,6 +26,15 @@ EnvironmentName = Annotated[
     StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=limits.TITLE_CHARS_MAX),
 ]
 
+# Never an option of git's, and never a path or an address: those would leave the repository's
+# own configuration.
+RemoteName = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^(\.|[A-Za-z0-9_][A-Za-z0-9_.-]*)$", max_length=limits.NAME_CHARS_MAX
+    ),
+]
+
 
 def _exact_version(value: object) -> object:
     """Keep ``1``, ``1.0`` and ``true`` apart, which a literal alone would take for each other."""

@@ -9,11 +9,12 @@ from typing import Any
 
 from pointsman.graph import ids
 from pointsman.graph.allowed import AllowedAction, allowed_actions, deciders
+from pointsman.graph.attempt import Attempt
 from pointsman.graph.definition import GateDeciders
 from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.project import project
 from pointsman.graph.projection import AttentionItem, RunSummary
-from pointsman.graph.run import Attempt, Run, RunState, Visit
+from pointsman.graph.run import Run, RunState, Visit
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.trace import TraceEntry, trace_entry
 from pointsman.storage.journal import Journal

@@ -3,6 +3,7 @@
 Level-triggered: the same aggregate said twice changes nothing the second time.
 """
 
+from pointsman.graph.attempt import Attempt, AttemptStatus, ReminderStatus
 from pointsman.graph.commands import ObserveCheck, ObserveWork
 from pointsman.graph.events import (
     AttemptSettled,
@@ -15,7 +16,7 @@ from pointsman.graph.events import (
 from pointsman.graph.owed import expected_turns
 from pointsman.graph.rejections import Rejected, RejectionCode
 from pointsman.graph.replies import Accepted, Reply, Verdict
-from pointsman.graph.run import Attempt, AttemptStatus, CheckTryStatus, ReminderStatus, Run
+from pointsman.graph.run import CheckTryStatus, Run
 from pointsman.graph.settlement import Settled, SettlementOutcome, settlement
 from pointsman.graph.work import CheckExited, CheckLost, CheckNotStarted, WorkAggregate
 

@@ -35,9 +35,10 @@ from pointsman.graph.intents import (
 from pointsman.graph.owed import owed_intents, prepare_workspace
 from pointsman.graph.rejections import Rejected, RejectionCode
 from pointsman.graph.replies import Accepted, Reply, Verdict
-from pointsman.graph.run import Run, WorkspaceStatus
+from pointsman.graph.run import Run
 from pointsman.graph.settlement import SettlementOutcome
 from pointsman.graph.work import Receipt, ReceiptStatus
+from pointsman.graph.workspace import WorkspaceStatus
 
 
 def bind_credential(run: Run, command: BindCredential) -> Verdict:

@@ -4,13 +4,14 @@ Spec, *Acceptance and receipts*. Acceptance never advances the run; settlement d
 """
 
 from pointsman.graph import ids
+from pointsman.graph.attempt import AcceptedReport, Attempt, AttemptStatus, ReportReceipt
 from pointsman.graph.commands import SubmitReport
 from pointsman.graph.contract import Envelope, EnvelopeProblems, check_envelope
 from pointsman.graph.definition import AgentNode
 from pointsman.graph.events import ReportAccepted
 from pointsman.graph.rejections import Rejected, RejectionCode
 from pointsman.graph.replies import Accepted, Reply, Verdict
-from pointsman.graph.run import AcceptedReport, Attempt, AttemptStatus, ReportReceipt, Run
+from pointsman.graph.run import Run
 
 
 def submit_report(run: Run, command: SubmitReport, at_ms: int) -> Verdict:

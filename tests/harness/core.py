@@ -10,6 +10,7 @@ from typing import Any
 from pointsman.graph import commands as cmd
 from pointsman.graph import ids
 from pointsman.graph.advance import advance
+from pointsman.graph.attempt import Attempt
 from pointsman.graph.decide import decide
 from pointsman.graph.definition import Workflow
 from pointsman.graph.events import Event, RecordedEvent, RouteTaken
@@ -19,7 +20,7 @@ from pointsman.graph.owed import owed_intents
 from pointsman.graph.rejections import Rejected
 from pointsman.graph.replies import Accepted, Verdict
 from pointsman.graph.results import GateDecision
-from pointsman.graph.run import Attempt, CheckTry, Run, Visit
+from pointsman.graph.run import CheckTry, Run, Visit
 from pointsman.graph.work import (
     CheckExited,
     CheckLost,

@@ -1,0 +1,53 @@
+"""What a host sees of a git checkout, and of the head of a change under review: facts only."""
+
+from pydantic import Field
+
+from pointsman.graph.model import Model
+
+PATHS_MAX = 100
+
+
+class Checkout(Model):
+    """A reviewer's worktree as it stands now (``wf-host/1`` §2.3, ``workspace.verify``).
+
+    ``changed`` are tracked files whose content differs from the commit, ``staged`` those whose
+    index entry does; both are cut to ``PATHS_MAX``. Untracked and ignored files are only counted.
+    ``top_level`` tells whether the folder is the top of a worktree of the right repository.
+    With ``unreadable`` nothing else is known.
+    """
+
+    head_commit: str | None = None
+    branch: str | None = None
+    top_level: bool = False
+    changed: tuple[str, ...] = Field(default=(), max_length=PATHS_MAX)
+    staged: tuple[str, ...] = Field(default=(), max_length=PATHS_MAX)
+    untracked: int = 0
+    unreadable: str | None = None
+
+
+class HeadReading(Model):
+    """The head of the change under review as it is now; ``None`` if it cannot be known."""
+
+    head_commit: str | None
+    unavailable: str | None = None
+
+
+def misfit(checkout: Checkout, commit: str) -> str | None:
+    """Say how a checkout differs from the frozen commit; ``None`` if it does not.
+
+    Build output is tolerated: what is ignored or untracked was never part of the review input.
+    """
+    if not checkout.top_level:
+        return "the folder is no longer the top of the reviewer's own worktree"
+    if checkout.head_commit != commit:
+        return f"the worktree is at {checkout.head_commit or 'no commit'}, not at {commit}"
+    if checkout.staged:
+        return f"the index was changed: {_named(checkout.staged)}"
+    if checkout.changed:
+        return f"tracked files were changed: {_named(checkout.changed)}"
+    return None
+
+
+def _named(paths: tuple[str, ...]) -> str:
+    more = f" and {len(paths) - 5} more" if len(paths) > 5 else ""
+    return ", ".join(paths[:5]) + more
