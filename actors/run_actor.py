@@ -1,40 +1,55 @@
 """The run actor: the one writer of a run while it is active, and the runner of its intents.
 
 Plain asyncio; Ray only gives it a process (``ray_handles``). After every commit it compares
-what is owed with what is in flight, so nothing depends on having seen an event go by.
+what is owed with what is in flight, so nothing depends on having seen an event go by. The work
+of reviewers' branches is done by branch actors; what they find out is committed here alone.
 """
 
 import asyncio
+import dataclasses
+import hashlib
 import itertools
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 import structlog
 
+from pointsman.actors.branches import BranchPool, branch_of, branch_of_attempt
 from pointsman.actors.clock import Clock
-from pointsman.actors.crash_points import CrashPoint, CrashPoints
+from pointsman.actors.crash_points import CrashPoints
+from pointsman.actors.head_reading import read_head, read_head_order, review_to_compare
 from pointsman.actors.host import Host, HostUnavailableError
-from pointsman.actors.intent_runner import IntentRunner
+from pointsman.actors.intent_runner import NEEDS_TOKEN, IntentRunner
 from pointsman.actors.mailbox import Mailbox
 from pointsman.actors.messages import Answer, Message, Unavailable
 from pointsman.actors.run_core import RunCore
-from pointsman.graph import ids
+from pointsman.actors.workers import WorkerLostError
 from pointsman.graph.commands import (
     Advance,
     BindCredential,
     Command,
+    DecideGate,
     ObserveCheck,
+    ObserveCheckout,
+    ObserveHead,
     ObserveWork,
 )
-from pointsman.graph.intents import Intent
+from pointsman.graph.intents import Intent, ReleaseWorkspace
 from pointsman.graph.rejections import Rejected
 from pointsman.graph.replies import Reply
+from pointsman.graph.work import WorkAggregate
 from pointsman.storage.journal import Journal
 
 log = structlog.get_logger()
 
 _HOST_RETRY_S: Final = (0.1, 0.3, 1.0, 3.0, 10.0)
+
+
+class _Perform(Protocol):
+    """``IntentRunner.perform``, wherever it runs."""
+
+    async def __call__(self, intent: Intent, token: str | None = None) -> Command | None: ...
 
 
 class NotAssignedError(Exception):
@@ -51,13 +66,16 @@ class RunActor:
         clock: Clock,
         reporting_url: str,
         mint: Callable[[], str],
+        branches: BranchPool,
         crash: CrashPoints | None = None,
     ) -> None:
         self._journal = journal
         self._host = host
         self._clock = clock
         self._crash = crash or CrashPoints()
-        self._runner = IntentRunner(host, reporting_url, mint)
+        self._mint = mint
+        self._branches = branches
+        self._runner = IntentRunner(host, reporting_url, self._crash)
         self._core: RunCore | None = None
         self._mailbox = Mailbox(self._handle)
         self._in_flight: dict[str, asyncio.Task[None]] = {}
@@ -76,7 +94,27 @@ class RunActor:
         """Handle a command in its turn."""
         if self._core is None or self._core.run_id != message.run_id:
             raise NotAssignedError(message.run_id)
+        if isinstance(message.command, DecideGate):
+            message = await self._with_head(self._core, message, message.command)
         return await self._mailbox.put(message)
+
+    async def _with_head(self, core: RunCore, message: Message, command: DecideGate) -> Message:
+        """Have an approval that relies on a review carry the head as it is now, and only so.
+
+        A head that has moved is told to the run first: the approval is withdrawn for good, also
+        if this very command is never judged.
+        """
+        review = review_to_compare(core.run, command) if core.run is not None else None
+        reading = None
+        if review is not None and core.answered_before(message) is None:
+            assert core.run is not None, "only a run has a review"
+            order = read_head_order(core.run, review)
+            reading = await read_head(self._host, order)
+            if reading.head_commit not in (None, review.frozen_commit):
+                moved = ObserveHead(visit_id=order.visit_id, reading=reading)
+                await self._tell_fact(core.run_id, moved)
+        command = command.model_copy(update={"head": reading})
+        return dataclasses.replace(message, command=command)
 
     async def wake(self, run_id: str, subject_id: str | None = None) -> None:
         """Look at an attempt's or a check's work, or at everything the run owes."""
@@ -92,6 +130,7 @@ class RunActor:
         if self._in_flight or not self._mailbox.empty:
             return False
         self._core = None
+        self._branches.rest()
         return True
 
     def _handle(self, message: Message) -> Answer:
@@ -110,6 +149,12 @@ class RunActor:
         return answer
 
     def _start_owed(self, core: RunCore) -> None:
+        self._branches.keep_only(
+            {
+                *filter(None, map(branch_of, core.outbox)),
+                *filter(None, map(branch_of_attempt, core.open_work)),
+            }
+        )
         for intent in core.outbox:
             self._start(intent.intent_id, partial(self._perform, core, intent))
 
@@ -130,16 +175,16 @@ class RunActor:
     async def _perform(self, core: RunCore, intent: Intent) -> None:
         """Issue one intent until the host has answered, and record what it answered."""
         for pause_s in itertools.chain(_HOST_RETRY_S, itertools.repeat(_HOST_RETRY_S[-1])):
-            self._crash.here(CrashPoint.BEFORE_ACT)
             try:
-                outcome = await self._runner.perform(intent, self._bind)
+                outcome = await self._outcome(core, intent)
                 break
             except HostUnavailableError as error:
                 log.warning("host_unavailable", intent_id=intent.intent_id, error=str(error))
+            except WorkerLostError as error:
+                log.warning("branch_worker_lost", intent_id=intent.intent_id, error=str(error))
             await asyncio.sleep(pause_s)
             if self._core is not core or intent not in core.outbox:
                 return
-        self._crash.here(CrashPoint.AFTER_ACT)
         if outcome is None:
             return
         answer = await self._tell_fact(core.run_id, outcome)
@@ -150,12 +195,36 @@ class RunActor:
             recorded=isinstance(answer, Reply),
         )
         subject = getattr(intent, "attempt_id", None) or getattr(intent, "check_id", None)
-        if subject is not None:
+        if subject is not None and not isinstance(outcome, ObserveCheckout):
             self._observe_soon(subject)
 
-    async def _bind(self, command: BindCredential) -> bool:
-        answer = await self._tell_fact(ids.run_of(command.attempt_id), command)
-        return isinstance(answer, Reply)
+    async def _outcome(self, core: RunCore, intent: Intent) -> Command | None:
+        """Perform an intent here, or at its branch's worker; ``None`` if it is wanted no more."""
+        branch = branch_of(intent)
+        if branch is None:
+            return await self._with_token(core, intent, self._runner.perform)
+        # Letting go of a worktree is not worth a process.
+        cheap = isinstance(intent, ReleaseWorkspace)
+        worker = self._branches.at_hand(branch) if cheap else self._branches.worker(branch)
+        if worker is None:
+            return await self._with_token(core, intent, self._runner.perform)
+        try:
+            return await self._with_token(core, intent, worker.perform)
+        except WorkerLostError:
+            self._branches.discard(worker)
+            raise
+
+    async def _with_token(self, core: RunCore, intent: Intent, perform: _Perform) -> Command | None:
+        """Have an agent's token committed, by its digest, before the agent gets it."""
+        outcome = await perform(intent)
+        if outcome is not None or not isinstance(intent, NEEDS_TOKEN):
+            return outcome
+        token = self._mint()
+        digest = hashlib.sha256(token.encode()).hexdigest()
+        binding = BindCredential(attempt_id=intent.attempt_id, token_digest=digest)
+        if not isinstance(await self._tell_fact(core.run_id, binding), Reply):
+            return None
+        return await perform(intent, token)
 
     async def _tell_fact(self, run_id: str, command: Command) -> Answer:
         """Tell the run a fact; a full mailbox or disk only delays it, it is never dropped."""
@@ -191,4 +260,19 @@ class RunActor:
         if visit.check is not None and visit.check.check_id == subject_id:
             state = await self._host.inspect_check(subject_id)
             return ObserveCheck(check_id=subject_id, state=state)
-        return ObserveWork(work=await self._host.inspect(subject_id))
+        return ObserveWork(work=await self._inspect(subject_id))
+
+    async def _inspect(self, attempt_id: str) -> WorkAggregate:
+        """Look at an attempt's work; a branch's worker does it if the branch has one.
+
+        A look alone is not worth a process: waiting for long reviews would cost one for each.
+        """
+        branch = branch_of_attempt(attempt_id)
+        worker = self._branches.at_hand(branch) if branch is not None else None
+        if worker is not None:
+            try:
+                return await worker.look(attempt_id)
+            except WorkerLostError as error:
+                log.warning("branch_worker_lost", attempt_id=attempt_id, error=str(error))
+                self._branches.discard(worker)
+        return await self._host.inspect(attempt_id)

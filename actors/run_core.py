@@ -10,11 +10,12 @@ from pointsman.actors.crash_points import CrashPoint, CrashPoints
 from pointsman.actors.messages import Answer, Message, Unavailable
 from pointsman.graph.advance import advance
 from pointsman.graph.canonical import digest
-from pointsman.graph.commands import StartRun
+from pointsman.graph.commands import DecideGate, StartRun
 from pointsman.graph.decide import decide
 from pointsman.graph.events import CredentialBound, Event, RecordedEvent
 from pointsman.graph.evolve import evolve
 from pointsman.graph.intents import Intent
+from pointsman.graph.model import Model
 from pointsman.graph.project import project
 from pointsman.graph.projection import Projection
 from pointsman.graph.rejections import Rejected, RejectionCode
@@ -77,11 +78,15 @@ class RunCore:
         """The attempts and checks that the host works on."""
         return self._projection.summary.open_work if self._projection is not None else ()
 
+    def answered_before(self, message: Message) -> Answer | None:
+        """Return the first answer to the message's command id, if there is one."""
+        return answered_before(self._journal, message) if message.command_id is not None else None
+
     def handle(self, message: Message) -> Answer:
         """Answer a command: from its receipt, or by deciding it and making it durable."""
         assert message.run_id == self.run_id, f"{message.run_id} is not {self.run_id}"
         for _ in range(_DECISIONS_MAX):
-            known = self._answered_before(message)
+            known = self.answered_before(message)
             if known is not None:
                 return known
             try:
@@ -155,11 +160,6 @@ class RunCore:
             ),
         )
 
-    def _answered_before(self, message: Message) -> Answer | None:
-        if message.command_id is None:
-            return None
-        return answered_before(self._journal, message)
-
     def _reload(self) -> None:
         self.run = self._journal.run(self.run_id)
         self._projection = project(self.run) if self.run else None
@@ -184,10 +184,13 @@ def answered_before(journal: Journal, message: Message) -> Answer | None:
     return reply.model_copy(update={"duplicate": True})
 
 
-# What a client asked for, without what was only observed or minted while starting.
-_OBSERVED: Final = frozenset({"run_id", "base_commit", "base_branch", "left_out", "skills"})
+# What a client asked for, without what was only observed or minted on the way.
+_OBSERVED: Final[dict[type[Model], frozenset[str]]] = {
+    StartRun: frozenset({"run_id", "base_commit", "base_branch", "left_out", "skills"}),
+    DecideGate: frozenset({"head"}),
+}
 
 
 def _asked(message: Message) -> str:
-    excluded = set(_OBSERVED) if isinstance(message.command, StartRun) else set()
+    excluded = set(_OBSERVED.get(type(message.command), ()))
     return digest(message.command.model_dump(mode="json", exclude=excluded, exclude_none=True))

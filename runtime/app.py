@@ -22,7 +22,10 @@ import uvicorn
 from filelock import FileLock, Timeout
 from ulid import ULID
 
-from pointsman.actors import ray_handles
+from pointsman.actors.ray_handles.calls import ActorSettings
+from pointsman.actors.ray_handles.hosts import spawn_host
+from pointsman.actors.ray_handles.start import start_ray, stop_ray
+from pointsman.actors.ray_handles.supervisors import spawn_supervisor
 from pointsman.graph import ids
 from pointsman.runtime import discovery, in_actors, logs
 from pointsman.runtime.config import DataDirectory
@@ -85,13 +88,13 @@ def start_runtime(data: DataDirectory, port: int | None = None) -> Runtime:
         url = f"http://{_LOOPBACK}:{listener.getsockname()[1]}"
         token = discovery.operator_token(data)
         undo.enter_context(_ray(data))
-        host = ray_handles.spawn_host(partial(in_actors.host, data), _SHARD)
-        settings = ray_handles.ActorSettings(
+        host = spawn_host(partial(in_actors.host, data), _SHARD)
+        settings = ActorSettings(
             shard=_SHARD,
             open_journal=partial(in_actors.journal, data),
             reporting_url=f"{url}/mcp",
         )
-        supervisor = ray_handles.spawn_supervisor(settings)
+        supervisor = spawn_supervisor(settings)
         stopping = threading.Event()
         operations = Operations(journal, supervisor, host, _mint_run_id)
         app = create_app(operations, journal, token, partial(output_logs, data), stopping.is_set)
@@ -141,10 +144,10 @@ def _ray(data: DataDirectory) -> Iterator[None]:
     data.ray.write_text(str(folder))
     folder.mkdir(mode=0o700)
     try:
-        ray_handles.start_ray(folder)
+        start_ray(folder)
         yield
     finally:
-        ray_handles.stop_ray(folder)
+        stop_ray(folder)
         data.ray.unlink(missing_ok=True)
 
 

@@ -2,43 +2,40 @@
 tells it to. Safe to steer from another thread than the one it is called in.
 """
 
-import asyncio
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from pointsman.actors.host import (
-    HostUnavailableError,
+    KeptWorkspace,
     ProviderCapability,
     ReportingAccess,
     RepositoryRefused,
     RepositoryState,
 )
-from pointsman.graph import intents
+from pointsman.graph import ids, intents
+from pointsman.graph.evidence import Checkout, HeadReading
 from pointsman.graph.model import JsonScalar
+from pointsman.graph.reviews import Uncommitted
 from pointsman.graph.work import (
     CheckExited,
     CheckLost,
     CheckNotStarted,
     CheckRunning,
     CheckState,
-    Found,
     HostRun,
     HostRunCause,
     HostRunStatus,
     NativeRequest,
-    NotFound,
     Receipt,
-    ReceiptStatus,
     Stop,
-    Unknown,
     WorkAggregate,
     WorkPhase,
 )
+from tests.harness.fake_effects import FakeEffects
 
 HEAD = "1" * 40
-_PATIENCE_S = 20.0
+COMMITTED = "c" * 40
 
 
 @dataclass(frozen=True)
@@ -49,10 +46,15 @@ class Launched:
     token: str
 
 
-class FakeHost:
-    """One environment in the memory of a test. ``calls`` counts every effect that acted."""
+class FakeHost(FakeEffects):
+    """One environment in the memory of a test. ``calls`` counts every effect that acted.
+
+    ``head`` is where the change stands (``None``: nobody can tell), ``uncommitted`` the paths that
+    lie uncommitted in the run's worktree.
+    """
 
     def __init__(self) -> None:
+        super().__init__()
         self.capabilities: tuple[ProviderCapability, ...] = (
             ProviderCapability(
                 provider="scripted", version="1", modes=("edit", "review"), resume=True
@@ -61,27 +63,17 @@ class FakeHost:
         self.repository: RepositoryState | RepositoryRefused = RepositoryState(
             path="/repo", head_commit=HEAD, branch="main", uncommitted_paths=()
         )
-        self.reachable = True
-        self.unknown_keys: set[str] = set()
-        self.calls: dict[str, int] = {}
+        self.head: str | None = HEAD
+        self.head_unavailable = "the test has hidden the head"
+        self.uncommitted: tuple[str, ...] = ()
         self.wake: Callable[[str], None] = lambda subject: None
-        self._changed = threading.Condition()
-        self._receipts: dict[str, Receipt] = {}
         self._work: dict[str, WorkAggregate] = {}
         self._tokens: dict[str, str] = {}
         self._checks: dict[str, CheckState] = {}
-        self._refusals: dict[str, str] = {}
-        self._blocked: dict[str, threading.Event] = {}
+        self._prepared: dict[str, intents.PrepareWorkspace] = {}
+        self._checkouts: dict[str, dict[str, Any]] = {}
 
     # --- what a test does with it ---
-
-    def refuse(self, kind: str, reason: str) -> None:
-        """Reject the effects of a kind from now on."""
-        self._refusals[kind] = reason
-
-    def block(self, kind: str) -> threading.Event:
-        """Let effects of a kind wait until the returned event is set."""
-        return self._blocked.setdefault(kind, threading.Event())
 
     def launched(self, step: str) -> Launched:
         """Wait for the launch of a step's attempt (``implement.1.1``), and return it."""
@@ -135,11 +127,25 @@ class FakeHost:
             )
         self.wake(attempt_id)
 
-    def _await(self, look: Callable[[], str | None]) -> str:
+    def checkout(self, workspace_key: str, **changes: Any) -> None:
+        """Let a reviewer's worktree look otherwise from now on."""
         with self._changed:
-            found = self._changed.wait_for(look, timeout=_PATIENCE_S)
-        assert found is not None, f"did not come; seen: {sorted(self._receipts)}"
-        return found
+            self._checkouts.setdefault(workspace_key, {}).update(changes)
+
+    def prepared(self, step: str) -> str:
+        """Wait for the worktree of a reviewer (``reviewers.1.security``); return its commit."""
+
+        def commit() -> str | None:
+            keys = {key.removeprefix("wf:"): order for key, order in self._prepared.items()}
+            found = _ending(keys, step)
+            return keys[found].base_commit if found is not None else None
+
+        return self._await(commit)
+
+    @property
+    def worktrees(self) -> tuple[str, ...]:
+        """The keys of the worktrees there are."""
+        return tuple(self._prepared)
 
     # --- the host contract ---
 
@@ -151,18 +157,68 @@ class FakeHost:
         self._demand_reachable()
         return self.repository
 
-    async def lookup(self, idempotency_key: str) -> Found | NotFound | Unknown:
-        self._demand_reachable()
-        if idempotency_key in self.unknown_keys:
-            return Unknown(why="the host lost its records")
-        receipt = self._receipts.get(idempotency_key)
-        return Found(receipt=receipt) if receipt is not None else NotFound()
-
     async def prepare_workspace(self, order: intents.PrepareWorkspace) -> Receipt:
-        return await self._once(order, path="/work", head_commit=HEAD, branch=order.branch)
+        def act() -> None:
+            self._prepared[order.workspace_key] = order
+
+        # A reviewer's worktree stands on no branch, in a folder of its own.
+        of_run = order.workspace_key == ids.workspace_key(order.run_id)
+        place: dict[str, JsonScalar] = {"path": "/work" if of_run else f"/work/{order.intent_id}"}
+        if order.branch is not None:
+            place["branch"] = order.branch
+        return await self._once(order, act, head_commit=order.base_commit, **place)
 
     async def release_workspace(self, order: intents.ReleaseWorkspace) -> Receipt:
-        return await self._once(order, kept=False)
+        return await self._once(
+            order, lambda: self._prepared.pop(order.workspace_key, None), kept=False, why=""
+        )
+
+    async def freeze_change(self, order: intents.FreezeChange) -> Receipt:
+        if self.uncommitted and order.uncommitted is Uncommitted.REFUSE:
+            return await self._refused(order, "change_uncommitted")
+        if self.head is None:
+            return await self._refused(order, "change_unreachable")
+        commits = bool(self.uncommitted) and order.uncommitted is Uncommitted.COMMIT
+        left_out = self.uncommitted if order.uncommitted is Uncommitted.IGNORE else ()
+
+        def act() -> None:
+            if commits:
+                self.head, self.uncommitted = COMMITTED, ()
+
+        return await self._once(
+            order,
+            act,
+            frozen_commit=COMMITTED if commits else self.head,
+            base_commit=order.base_commit,
+            diff_stat=" 1 file changed, 1 insertion(+)",
+            left_out="\n".join(left_out),
+            committed=commits,
+        )
+
+    async def verify_checkout(self, order: intents.VerifyCheckout) -> Checkout:
+        await self._read(order.kind)
+        prepared = self._prepared.get(order.workspace_key)
+        if prepared is None:
+            return Checkout(unreadable="there is no such worktree")
+        fits = Checkout(head_commit=prepared.base_commit, top_level=True)
+        return fits.model_copy(update=self._checkouts.get(order.workspace_key, {}))
+
+    async def read_head(self, order: intents.ReadHead) -> HeadReading:
+        await self._read(order.kind)
+        why = self.head_unavailable if self.head is None else None
+        return HeadReading(head_commit=self.head, unavailable=why)
+
+    async def workspaces(self) -> tuple[KeptWorkspace, ...]:
+        self._demand_reachable()
+        return tuple(_kept(order) for order in self._prepared.values())
+
+    async def prune_workspaces(self, keys: tuple[str, ...]) -> tuple[KeptWorkspace, ...]:
+        self._demand_reachable()
+        found = tuple(_kept(self._prepared[key]) for key in keys if key in self._prepared)
+        removed = tuple(kept for kept in found if kept.removable)
+        for kept in removed:
+            del self._prepared[kept.workspace_key]
+        return removed
 
     async def launch(self, order: intents.LaunchExecution, access: ReportingAccess) -> Receipt:
         def act() -> None:
@@ -237,44 +293,23 @@ class FakeHost:
 
         return await self._once(order, act, **host_ref)
 
-    async def _once(
-        self,
-        order: intents.Intent,
-        act: Callable[[], object] = lambda: None,
-        **host_ref: JsonScalar,
-    ) -> Receipt:
-        """Act once a key; asked again, answer with the first receipt."""
-        self._demand_reachable()
-        blocked = self._blocked.get(order.kind)
-        if blocked is not None:
-            await asyncio.to_thread(blocked.wait, _PATIENCE_S)
-        key, refusal = order.intent_id, self._refusals.get(order.kind)
-        with self._changed:
-            known = self._receipts.get(key)
-            if known is not None:
-                return known.model_copy(update={"status": ReceiptStatus.ALREADY})
-            if refusal is None:
-                act()
-                self.calls[order.kind] = self.calls.get(order.kind, 0) + 1
-            status = ReceiptStatus.ACCEPTED if refusal is None else ReceiptStatus.REJECTED
-            receipt = Receipt(
-                idempotency_key=key,
-                status=status,
-                host_ref=host_ref if refusal is None else {},
-                reason=refusal,
-                message=refusal,
-            )
-            self._receipts[key] = receipt
-            self._changed.notify_all()
-        return receipt
-
-    def _demand_reachable(self) -> None:
-        if not self.reachable:
-            raise HostUnavailableError("the test has pulled the plug")
-
 
 def _ending(ids: dict[str, Any], step: str) -> str | None:
     return next((each for each in ids if f".{each}".endswith(f".{step}")), None)
+
+
+def _kept(order: intents.PrepareWorkspace) -> KeptWorkspace:
+    review = order.branch is None
+    return KeptWorkspace(
+        workspace_key=order.workspace_key,
+        run_id=order.run_id,
+        role=order.workspace_key.rpartition(".")[2] if review else "primary",
+        path="/work",
+        repository=order.repository,
+        commit=order.base_commit,
+        why="nobody has asked for its removal",
+        removable=review,
+    )
 
 
 def _turn(ordinal: int, cause: HostRunCause, cause_key: str) -> HostRun:

@@ -4,6 +4,8 @@ import asyncio
 import itertools
 from collections.abc import Callable
 
+from pointsman.actors.branch_actor import BranchActor
+from pointsman.actors.branches import BranchPool
 from pointsman.actors.clock import Clock, SystemClock
 from pointsman.actors.crash_points import CrashPoints
 from pointsman.actors.host import Host
@@ -12,6 +14,9 @@ from pointsman.actors.pool import Pool
 from pointsman.actors.run_actor import NotAssignedError, RunActor
 from pointsman.actors.supervisor import Supervisor
 from pointsman.actors.workers import LeaseLostError, WorkerLostError
+from pointsman.graph.commands import Command
+from pointsman.graph.intents import Intent
+from pointsman.graph.work import WorkAggregate
 from pointsman.storage.journal import FencedError, Journal
 
 REPORTING_URL = "http://127.0.0.1:1/mcp"
@@ -59,6 +64,63 @@ class InProcessWorker:
             raise WorkerLostError("killed")
 
 
+class InProcessBranchWorker:
+    """A branch worker whose process can be killed: whatever it was doing is never answered."""
+
+    def __init__(self, actor: BranchActor) -> None:
+        self._actor = actor
+        self._dead = False
+
+    def kill(self) -> None:
+        """Die as a process does, between two steps."""
+        self._dead = True
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is no such process any more."""
+        return self._dead
+
+    async def perform(self, intent: Intent, token: str | None = None) -> Command | None:
+        self._demand_alive()
+        try:
+            outcome = await self._actor.perform(intent, token)
+        except Killed:
+            self._dead = True
+        self._demand_alive()
+        return outcome
+
+    async def look(self, attempt_id: str) -> WorkAggregate:
+        self._demand_alive()
+        work = await self._actor.look(attempt_id)
+        self._demand_alive()
+        return work
+
+    def end(self) -> None:
+        self._dead = True
+
+    def _demand_alive(self) -> None:
+        if self._dead:
+            raise WorkerLostError("killed")
+
+
+class Killed(BaseException):
+    """What a crash point of a test raises where a real one ends the process."""
+
+
+class InProcessBranchWorkers:
+    """Spawns branch actors over one host; ``crash`` gives each its own crash points."""
+
+    def __init__(self, host: Host, crash: Callable[[], CrashPoints] = CrashPoints) -> None:
+        self._host = host
+        self._crash = crash
+        self.spawned: list[InProcessBranchWorker] = []
+
+    def spawn(self) -> InProcessBranchWorker:
+        worker = InProcessBranchWorker(BranchActor(self._host, REPORTING_URL, self._crash()))
+        self.spawned.append(worker)
+        return worker
+
+
 class InProcessWorkers:
     """Spawns run actors over one journal and host. Tokens are ``token-1`` and so on."""
 
@@ -76,11 +138,18 @@ class InProcessWorkers:
         self._crash = crash
         numbers = itertools.count(1)
         self._mint = mint or (lambda: f"token-{next(numbers)}")
+        self.branch_workers = InProcessBranchWorkers(host)
         self.spawned: list[InProcessWorker] = []
 
     def spawn(self) -> InProcessWorker:
         actor = RunActor(
-            self._journal, self._host, self._clock, REPORTING_URL, self._mint, self._crash
+            self._journal,
+            self._host,
+            self._clock,
+            REPORTING_URL,
+            self._mint,
+            BranchPool(self.branch_workers),
+            self._crash,
         )
         worker = InProcessWorker(actor)
         self.spawned.append(worker)

@@ -1,0 +1,80 @@
+"""Starting a Ray of our own, and ending it."""
+
+import contextlib
+import logging
+import os
+import secrets
+import shutil
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import ray
+from ray._private import ray_constants
+
+from pointsman.actors.ray_handles.calls import NAMESPACE
+
+_OBJECT_STORE_BYTES: Final = 80 * 1024 * 1024
+
+
+def start_ray(folder: Path) -> None:
+    """Start a Ray of our own, joined to nothing else on the machine.
+
+    The folder's path must be short: Unix socket paths are limited to 107 bytes.
+    """
+    # Ray opens its folder to all users, so it gets one inside ours, which stays its owner's alone.
+    folder.chmod(0o700)
+    inner = folder / "r"
+    inner.mkdir()
+    # Ray turns a loopback address that it is given into the machine's own, and then listens on
+    # every interface, unless it is told that this node will have no peers.
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # Other users of the machine must not reach the cluster's loopback ports. A token of our own
+    # keeps Ray from leaving one in the home folder.
+    os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+    # Ray lowers its workers' priority by default; agents and checks would inherit that.
+    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray's name
+    # Agents must outlive the process that launched them; see ``runtime.hosts.runner``.
+    os.environ["RAY_kill_child_processes_on_worker_exit"] = "false"  # noqa: SIM112 - Ray's name
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    # Ray installs a handler that prints stack traces; the program's own way to end stays.
+    on_terminate = signal.getsignal(signal.SIGTERM)
+    with _elsewhere(folder):
+        ray.init(
+            address="local",
+            namespace=NAMESPACE,
+            include_dashboard=False,
+            num_cpus=1,
+            object_store_memory=_OBJECT_STORE_BYTES,
+            configure_logging=False,
+            log_to_driver=False,
+            _temp_dir=str(inner),
+        )
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, on_terminate)
+
+
+@contextlib.contextmanager
+def _elsewhere(folder: Path) -> Iterator[None]:
+    """Work in another folder for a moment.
+
+    Ray puts the driver's folder first on its workers' paths. That is the user's repository, and
+    a ``yaml.py`` of theirs must not be taken for the library of that name.
+    """
+    # By descriptor: the folder may have been removed below us.
+    here = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.chdir(folder)
+        yield
+    finally:
+        os.fchdir(here)
+        os.close(here)
+
+
+def stop_ray(folder: Path) -> None:
+    """End Ray and every process it started, and remove its folder."""
+    ray.shutdown()
+    shutil.rmtree(folder, ignore_errors=True)
