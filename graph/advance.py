@@ -25,18 +25,21 @@ from pointsman.graph.events import (
     GateRequested,
     NodeCompleted,
     NodeUnresolved,
-    ResumeRequested,
+    ReviewReference,
     RunCanceled,
     RunCompleted,
     RunFailed,
     RunSuspended,
     UnresolvedReason,
 )
+from pointsman.graph.freshness import comparison_due, lost, relied_on
 from pointsman.graph.owed import unfinished
 from pointsman.graph.results import CheckResult, GateDecision, ReportResult
-from pointsman.graph.routing import enter_first, leave, leave_unresolved
+from pointsman.graph.resumption import resumed_by_policy
+from pointsman.graph.review_set import ReviewSet
+from pointsman.graph.reviewing import advance_group, advance_join
+from pointsman.graph.routing import enter_first, leave, leave_unresolved, review_again
 from pointsman.graph.run import CheckTry, CheckTryStatus, Run, Visit
-from pointsman.graph.runnable import NOT_STARTED
 from pointsman.graph.settlement import SettlementOutcome
 from pointsman.graph.work import CheckExited
 from pointsman.graph.workspace import WorkspaceStatus
@@ -63,11 +66,19 @@ def advance(run: Run) -> tuple[Event, ...]:
     visit = run.visit
     if visit is None:
         return enter_first(run)
+    if visit.again is not None:
+        return review_again(run, visit, visit.again)
     if visit.unresolved is not None:
         return leave_unresolved(run, visit)
     if visit.completed:
         return leave(run, visit)
+    if comparison_due(run) is not None:
+        return ()
     node = run.workflow.nodes[visit.node]
+    if isinstance(node, AgentNode | CheckNode | DecisionNode):
+        overtaken = lost(run, visit)
+        if overtaken is not None:
+            return (overtaken,)
     match node:
         case AgentNode():
             return _agent(run, visit, node)
@@ -77,8 +88,10 @@ def advance(run: Run) -> tuple[Event, ...]:
             return (NodeCompleted(node=visit.node, visit_id=visit.visit_id),)
         case GateNode():
             return _gate(run, visit, node)
-        case ParallelNode() | JoinNode():
-            raise AssertionError(f"{visit.visit_id}: {NOT_STARTED}")
+        case ParallelNode():
+            return advance_group(run, visit, node)
+        case JoinNode():
+            return advance_join(run, visit)
         case EndNode():
             return (_end(run, visit, node),)
         case _:
@@ -116,24 +129,13 @@ def _agent(run: Run, visit: Visit, node: AgentNode) -> tuple[Event, ...]:
         return _unresolved(visit, reason, detail.removeprefix(f"{reason}: "))
     if attempt.status is not AttemptStatus.SETTLED:
         return ()
-    return _resumed_by_policy(node, attempt) or _settled_attempt(visit, attempt)
+    return resumed_by_policy(node.resume, attempt) or _settled_attempt(visit, attempt)
 
 
 def _why_refused(attempt: Attempt) -> UnresolvedReason:
     if attempt.refusal_unknown:
         return UnresolvedReason.LAUNCH_UNKNOWN
     return _UNRESOLVED_BY_REFUSAL.get(attempt.refusal or "", UnresolvedReason.LAUNCH_REFUSED)
-
-
-def _resumed_by_policy(node: AgentNode, attempt: Attempt) -> tuple[Event, ...]:
-    """Let a lost session go on, if the author allowed it; never one that somebody stopped."""
-    interrupted = attempt.outcome is SettlementOutcome.INTERRUPTED
-    if node.resume is None or not (interrupted and attempt.lost and attempt.resumable):
-        return ()
-    if attempt.resumes_by_policy >= node.resume.max:
-        return ()
-    number = attempt.resumes + 1
-    return (ResumeRequested(attempt_id=attempt.attempt_id, number=number, requested_by=None),)
 
 
 def _settled_attempt(visit: Visit, attempt: Attempt) -> tuple[Event, ...]:
@@ -210,14 +212,26 @@ def _gate(run: Run, visit: Visit, node: GateNode) -> tuple[Event, ...]:
     offered = [GateDecision.APPROVE]
     if node.decisions.request_changes is not None:
         offered.append(GateDecision.REQUEST_CHANGES)
+    review = relied_on(run)
+    if review is not None and review.stale is not None:
+        offered.remove(GateDecision.APPROVE)
     requested = GateRequested(
         gate_id=visit.visit_id,
         node=visit.node,
         title=node.title,
         offered=tuple(offered),
-        head_commit=run.head_commit,
+        head_commit=review.frozen_commit if review is not None else run.head_commit,
+        review=_reference(review) if review is not None else None,
     )
     return (requested, RunSuspended(gate_id=visit.visit_id, node=visit.node))
+
+
+def _reference(review: ReviewSet) -> ReviewReference:
+    return ReviewReference(
+        join=review.join,
+        review_set_id=review.review_set_id,
+        frozen_commit=review.frozen_commit,
+    )
 
 
 def _end(run: Run, visit: Visit, node: EndNode) -> Event:

@@ -5,6 +5,7 @@ from typing import assert_never
 from pointsman.graph import commands as cmd
 from pointsman.graph.decisions import (
     deadlines,
+    freshness,
     gates,
     lifecycle,
     observations,
@@ -44,6 +45,8 @@ def decide(run: Run | None, command: cmd.Command, at_ms: int) -> Verdict:
             return people.resume_attempt(run, command)
         case cmd.RetryVisit():
             return people.retry_visit(run, command)
+        case cmd.ReviewAgain():
+            return people.review_again(run, command)
         case cmd.AnswerNativeRequest():
             return people.answer_native_request(run, command)
         case cmd.BindCredential():
@@ -56,6 +59,10 @@ def decide(run: Run | None, command: cmd.Command, at_ms: int) -> Verdict:
             return observations.observe_work(run, command)
         case cmd.ObserveCheck():
             return observations.observe_check(run, command)
+        case cmd.ObserveCheckout():
+            return freshness.observe_checkout(run, command)
+        case cmd.ObserveHead():
+            return freshness.observe_head(run, command)
         case cmd.FireDeadline():
             return deadlines.fire_deadline(run, command, at_ms)
         case cmd.Advance():

@@ -8,9 +8,12 @@ from collections.abc import Iterable
 from typing import Any, assert_never
 
 from pointsman.graph import events as ev
+from pointsman.graph import evolve_reviews as reviews
 from pointsman.graph import evolve_work as work
-from pointsman.graph.attempt import ReportReceipt, Unresolved
-from pointsman.graph.definition import AgentNode, CheckNode
+from pointsman.graph import ids
+from pointsman.graph import review_events as rev
+from pointsman.graph.attempt import Unresolved
+from pointsman.graph.definition import AgentNode, CheckNode, ParallelNode
 from pointsman.graph.events import RecordedEvent
 from pointsman.graph.run import Cancellation, OpenGate, ProcessesLeft, Run, RunState, Visit
 from pointsman.graph.workspace import Workspace, WorkspaceStatus
@@ -82,12 +85,9 @@ def _apply(run: Run, event: ev.Event, sequence: int, at_ms: int) -> Run:
         case ev.CheckStarted() | ev.CheckLaunched() | ev.CheckRefused() | ev.CheckEnded():
             visit = _visit(run)
             return with_visit(run, **work.check_changes(visit, event))
-        case ev.AttemptSettled(work=aggregate):
-            head = aggregate.head_commit if aggregate is not None else None
-            settled = with_visit(run, **work.attempt_changes(_visit(run), event, at_ms))
-            return settled.model_copy(update={"head_commit": head or run.head_commit})
         case (
-            ev.AttemptStarted()
+            ev.AttemptSettled()
+            | ev.AttemptStarted()
             | ev.CredentialBound()
             | ev.AttemptLaunched()
             | ev.ReportAccepted()
@@ -102,7 +102,20 @@ def _apply(run: Run, event: ev.Event, sequence: int, at_ms: int) -> Run:
             | ev.ResumeRefused()
             | ev.AttemptResumed()
         ):
-            return with_visit(run, **work.attempt_changes(_visit(run), event, at_ms))
+            return _attempted(run, event, at_ms)
+        case (
+            rev.ChangeFrozen()
+            | rev.ChangeRefused()
+            | rev.ReviewForked()
+            | rev.CheckoutVerified()
+            | rev.BranchDeadlinePassed()
+            | rev.BranchInterrupted()
+            | rev.BranchEnded()
+            | rev.HeadCompared()
+            | rev.JoinCommitted()
+            | rev.ReviewAgainRequested()
+        ):
+            return reviews.reviewed(run, event, sequence, at_ms)
         case _:
             assert_never(event)
 
@@ -117,6 +130,16 @@ def with_visit(run: Run, **changes: Any) -> Run:
     return run.model_copy(update={"visit": _visit(run).model_copy(update=changes)})
 
 
+def _attempted(run: Run, event: work.AttemptEvent, at_ms: int) -> Run:
+    """Apply an event of an attempt; only work in the run's own worktree moves its head."""
+    if ids.place_of(event.attempt_id).branch is not None:
+        return reviews.branch_attempted(run, event, at_ms)
+    changed = with_visit(run, **work.attempt_changes(_visit(run), event, at_ms))
+    if isinstance(event, ev.AttemptSettled) and event.work is not None and event.work.head_commit:
+        changed = changed.model_copy(update={"head_commit": event.work.head_commit})
+    return changed
+
+
 def _routed(run: Run, event: ev.RouteTaken) -> Run:
     if not event.counted:
         return run
@@ -125,16 +148,8 @@ def _routed(run: Run, event: ev.RouteTaken) -> Run:
 
 
 def _entered(run: Run, event: ev.NodeEntered, at_ms: int) -> Run:
-    kept = dict(run.earlier_reports)
-    for attempt in run.visit.attempts if run.visit is not None else ():
-        if attempt.report is not None:
-            kept[attempt.attempt_id] = ReportReceipt(
-                receipt_id=attempt.report.receipt_id,
-                retry_key=attempt.report.retry_key,
-                payload_digest=attempt.report.payload_digest,
-                accepted_at_ms=attempt.report.accepted_at_ms,
-            )
-    works = isinstance(run.workflow.nodes[event.node], AgentNode | CheckNode)
+    attempts = run.visit.attempts if run.visit is not None else ()
+    works = isinstance(run.workflow.nodes[event.node], AgentNode | CheckNode | ParallelNode)
     visit = Visit(
         node=event.node,
         visit_id=event.visit_id,
@@ -149,7 +164,7 @@ def _entered(run: Run, event: ev.NodeEntered, at_ms: int) -> Run:
             "visits_used": event.visits_used,
             "visit_counts": {**run.visit_counts, event.node: event.number},
             "results": {node: kept_ for node, kept_ in run.results.items() if node != event.node},
-            "earlier_reports": kept,
+            "earlier_reports": {**run.earlier_reports, **work.receipts(attempts)},
         }
     )
 
@@ -162,35 +177,31 @@ def _completed(run: Run, event: ev.NodeCompleted) -> Run:
 
 
 def _retried(run: Run, event: ev.RetryRequested) -> Run:
+    if event.visit_id != _visit(run).visit_id:
+        tries = reviews.branch_of(run, event.visit_id).tries + 1
+        again = reviews.with_branch(
+            run, event.visit_id, unresolved=None, try_owed=True, tries=tries
+        )
+        return again.model_copy(update={"visits_used": event.visits_used})
     visit = _visit(run)
     workspace = run.workspace
     if workspace.status is WorkspaceStatus.REFUSED:
         workspace = Workspace(tries=workspace.tries + 1)
-    changed = with_visit(run, unresolved=None, try_owed=True, tries=visit.tries + 1)
+    changed = with_visit(
+        run,
+        unresolved=None,
+        try_owed=True,
+        tries=visit.tries + 1,
+        comparison=None,
+        freeze_refused=None,
+    )
     return changed.model_copy(update={"visits_used": event.visits_used, "workspace": workspace})
 
 
-def _workspace(
-    run: Run, event: ev.WorkspacePrepared | ev.WorkspaceRefused | ev.WorkspaceReleased
-) -> Run:
-    match event:
-        case ev.WorkspacePrepared():
-            changes: dict[str, Any] = {
-                "status": WorkspaceStatus.PREPARED,
-                "path": event.path,
-                "branch": event.branch,
-            }
-        case ev.WorkspaceRefused():
-            changes = {
-                "status": WorkspaceStatus.REFUSED,
-                "detail": f"{event.reason}: {event.message}",
-            }
-        case ev.WorkspaceReleased():
-            changes = {
-                "status": WorkspaceStatus.RELEASED,
-                "kept": event.kept,
-                "detail": event.why,
-            }
+def _workspace(run: Run, event: work.WorkspaceEvent) -> Run:
+    if event.workspace_key != ids.workspace_key(run.run_id):
+        return reviews.branch_workspace(run, event)
+    changes = work.workspace_fields(event)
     return run.model_copy(update={"workspace": run.workspace.model_copy(update=changes)})
 
 
@@ -202,6 +213,7 @@ def _gate(event: ev.GateRequested, sequence: int, at_ms: int) -> OpenGate:
         title=event.title,
         offered=event.offered,
         head_commit=event.head_commit,
+        review=event.review,
     )
 
 
@@ -220,4 +232,9 @@ def _interrupted(run: Run, event: ev.WorkInterrupted, at_ms: int) -> Run:
     if event.left:
         left[event.subject_id] = ProcessesLeft(count=event.left, since_ms=at_ms)
     changed = run.model_copy(update={"processes_left": left})
+    place = ids.place_of(event.subject_id)
+    if place.branch is not None:
+        branch = reviews.branch_of(run, ids.branch_id(place.visit, place.branch))
+        ended = work.interruption_changes(branch, event.subject_id)
+        return reviews.with_branch(changed, branch.branch_id, **ended)
     return with_visit(changed, **work.interruption_changes(_visit(run), event.subject_id))

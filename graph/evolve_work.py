@@ -1,5 +1,6 @@
-"""Evolve, for the two kinds of outside work: attempts of agents and starts of checks."""
+"""Evolve, for outside work: attempts of agents, starts of checks, and worktrees."""
 
+from collections.abc import Iterable
 from typing import Any, assert_never
 
 from pointsman.graph import events as ev
@@ -9,9 +10,12 @@ from pointsman.graph.attempt import (
     AttemptStatus,
     OpenRequest,
     ReminderStatus,
+    ReportReceipt,
+    Tried,
 )
 from pointsman.graph.run import CheckTry, CheckTryStatus, Visit
 from pointsman.graph.settlement import SettlementOutcome, was_lost
+from pointsman.graph.workspace import WorkspaceStatus
 
 AttemptEvent = (
     ev.AttemptStarted
@@ -33,8 +37,11 @@ AttemptEvent = (
 CheckEvent = ev.CheckStarted | ev.CheckLaunched | ev.CheckRefused | ev.CheckEnded
 
 
-def attempt_changes(visit: Visit, event: AttemptEvent, at_ms: int) -> dict[str, Any]:
-    """Return what an event of an attempt changes in its visit."""
+WorkspaceEvent = ev.WorkspacePrepared | ev.WorkspaceRefused | ev.WorkspaceReleased
+
+
+def attempt_changes(tried: Tried, event: AttemptEvent, at_ms: int) -> dict[str, Any]:
+    """Return what an event of an attempt changes in its visit or branch."""
     if isinstance(event, ev.AttemptStarted):
         started = Attempt(
             attempt_id=event.attempt_id,
@@ -42,12 +49,12 @@ def attempt_changes(visit: Visit, event: AttemptEvent, at_ms: int) -> dict[str, 
             status=AttemptStatus.SCHEDULED,
             remaining_ms=event.timeout_s * 1000,
         )
-        return {"attempts": (*visit.attempts, started), "try_owed": False}
-    attempt = visit.attempt
-    assert attempt is not None, f"{visit.visit_id} has no attempt"
+        return {"attempts": (*tried.attempts, started), "try_owed": False}
+    attempt = tried.attempt
+    assert attempt is not None, f"{event.attempt_id} was never started"
     assert attempt.attempt_id == event.attempt_id, f"{event.attempt_id} is not in force"
     changed = attempt.model_copy(update=_attempt_fields(attempt, event, at_ms))
-    changes: dict[str, Any] = {"attempts": (*visit.attempts[:-1], changed)}
+    changes: dict[str, Any] = {"attempts": (*tried.attempts[:-1], changed)}
     if isinstance(event, ev.ResumeRequested):
         changes["unresolved"] = None
     return changes
@@ -183,12 +190,48 @@ def check_changes(visit: Visit, event: CheckEvent) -> dict[str, Any]:
     return {"checks": (*visit.checks[:-1], check.model_copy(update=changes))}
 
 
-def interruption_changes(visit: Visit, subject_id: str) -> dict[str, Any]:
+def interruption_changes(tried: Tried, subject_id: str) -> dict[str, Any]:
     """Mark that the host has ended the processes of an attempt or a check."""
-    attempt, check = visit.attempt, visit.check
+    attempt = tried.attempt
     if attempt is not None and attempt.attempt_id == subject_id:
         ended = attempt.model_copy(update={"interrupted": True})
-        return {"attempts": (*visit.attempts[:-1], ended)}
+        return {"attempts": (*tried.attempts[:-1], ended)}
+    assert isinstance(tried, Visit), f"{subject_id} is not in force"
+    visit, check = tried, tried.check
     assert check is not None, f"{subject_id} is not in force"
     assert check.check_id == subject_id, f"{subject_id} is not in force"
     return {"checks": (*visit.checks[:-1], check.model_copy(update={"interrupted": True}))}
+
+
+def workspace_fields(event: WorkspaceEvent) -> dict[str, Any]:
+    """Return what an event of a worktree changes in its state."""
+    match event:
+        case ev.WorkspacePrepared():
+            return {
+                "status": WorkspaceStatus.PREPARED,
+                "path": event.path,
+                "branch": event.branch,
+            }
+        case ev.WorkspaceRefused():
+            return {
+                "status": WorkspaceStatus.REFUSED,
+                "detail": f"{event.reason}: {event.message}",
+            }
+        case ev.WorkspaceReleased():
+            return {"status": WorkspaceStatus.RELEASED, "kept": event.kept, "detail": event.why}
+        case _:
+            assert_never(event)
+
+
+def receipts(attempts: Iterable[Attempt]) -> dict[str, ReportReceipt]:
+    """Return what is kept of earlier attempts: enough to answer an exact retry of a report."""
+    return {
+        attempt.attempt_id: ReportReceipt(
+            receipt_id=attempt.report.receipt_id,
+            retry_key=attempt.report.retry_key,
+            payload_digest=attempt.report.payload_digest,
+            accepted_at_ms=attempt.report.accepted_at_ms,
+        )
+        for attempt in attempts
+        if attempt.report is not None
+    }

@@ -1,32 +1,28 @@
-"""The intents a run owes the outside world, computed from its state alone.
+"""What a run owes the outside world, computed from its state alone.
 
 The outbox is this set as of the last commit; recovery computes it again. Intent ids repeat
 for the same purpose, so that issuing one twice is harmless at the host.
 """
 
-from typing import Final
-
 from pointsman.graph import ids
-from pointsman.graph.attempt import Attempt, AttemptStatus, ReminderStatus
-from pointsman.graph.definition import AgentNode, CheckNode
-from pointsman.graph.intents import (
-    AnswerRequest,
-    CancelCheck,
-    Intent,
-    InterruptExecution,
-    LaunchExecution,
-    PrepareWorkspace,
-    ReleaseWorkspace,
-    ResumeExecution,
-    SendReminder,
-    StartCheck,
+from pointsman.graph.attempt import Attempt, ReminderStatus
+from pointsman.graph.definition import AgentNode, CheckNode, ParallelNode
+from pointsman.graph.freshness import comparison_due
+from pointsman.graph.intents import Intent, PrepareWorkspace
+from pointsman.graph.owed_reviews import freeze, of_branch, read_head, release, releases
+from pointsman.graph.owed_work import (
+    OPEN_ATTEMPT,
+    OPEN_CHECK,
+    attempt_may_run,
+    cancel,
+    check_may_run,
+    interrupt,
+    of_attempt,
+    of_check,
 )
-from pointsman.graph.prompt import launch_prompt, reminder_text
-from pointsman.graph.run import CheckTry, CheckTryStatus, Run, Visit
+from pointsman.graph.run import Run, Visit
+from pointsman.graph.tried import attempts_in_force
 from pointsman.graph.workspace import WorkspaceStatus
-
-_OPEN_ATTEMPT: Final = frozenset({AttemptStatus.SCHEDULED, AttemptStatus.LAUNCHED})
-_OPEN_CHECK: Final = frozenset({CheckTryStatus.SCHEDULED, CheckTryStatus.LAUNCHED})
 
 
 def owed_intents(run: Run) -> tuple[Intent, ...]:
@@ -37,37 +33,61 @@ def owed_intents(run: Run) -> tuple[Intent, ...]:
         return ()
     if run.cancellation is not None:
         return _endings(run, run.visit, "the run was canceled")
-    visit = run.visit
+    return (*_of_visit(run, run.visit), *releases(run))
+
+
+def _of_visit(run: Run, visit: Visit) -> tuple[Intent, ...]:
     if visit.unresolved is not None or visit.completed:
         return ()
-    if visit.try_owed:
-        absent = run.workspace.status is WorkspaceStatus.ABSENT
-        return (prepare_workspace(run),) if absent else ()
-    if visit.attempt is not None:
-        return _of_attempt(run, visit, visit.attempt)
-    return _of_check(run, visit, visit.check) if visit.check is not None else ()
+    relied_on = comparison_due(run)
+    if relied_on is not None:
+        return (read_head(run, relied_on),)
+    node = run.workflow.nodes[visit.node]
+    match node:
+        case ParallelNode():
+            review = run.review_underway
+            if review is None:
+                return freeze(run, visit, node)
+            branches = review.open_branches
+            return tuple(each for b in branches for each in of_branch(run, review, b))
+        case AgentNode() | CheckNode() if visit.try_owed:
+            absent = run.workspace.status is WorkspaceStatus.ABSENT
+            return (prepare_workspace(run),) if absent else ()
+        case AgentNode() if visit.attempt is not None:
+            return of_attempt(run, visit, visit.attempt)
+        case CheckNode() if visit.check is not None:
+            return of_check(run, visit, visit.check)
+        case _:
+            return ()
 
 
 def unfinished(run: Run) -> tuple[str, ...]:
     """Return what may have processes at the host: attempts, checks, a worktree's set-up."""
-    preparing = (ids.workspace_key(run.run_id),) if _is_preparing(run) else ()
-    return (*_work_that_may_run(run), *preparing)
+    return (*_work_that_may_run(run), *_being_prepared(run))
 
 
 def _work_that_may_run(run: Run) -> tuple[str, ...]:
+    found = [a.attempt_id for _, a in attempts_in_force(run) if attempt_may_run(a)]
+    checks = run.visit.checks[-1:] if run.visit is not None else ()
+    return (*found, *(check.check_id for check in checks if check_may_run(check)))
+
+
+def _being_prepared(run: Run) -> tuple[str, ...]:
+    """Return the worktrees whose order may have reached the host, which has not answered."""
     visit = run.visit
     if visit is None:
         return ()
-    found = [a.attempt_id for a in visit.attempts[-1:] if _attempt_may_run(a)]
-    found += [c.check_id for c in visit.checks[-1:] if _check_may_run(c)]
-    return tuple(found)
-
-
-def _is_preparing(run: Run) -> bool:
-    """Tell whether the worktree's order may have reached the host, which has not answered."""
-    visit = run.visit
-    waits = visit is not None and visit.try_owed and visit.unresolved is None
-    return waits and run.workspace.status is WorkspaceStatus.ABSENT
+    review = run.review_underway
+    if review is not None:
+        return tuple(
+            branch.workspace_key
+            for branch in review.open_branches
+            if branch.workspace.status is WorkspaceStatus.ABSENT
+        )
+    works = isinstance(run.node, AgentNode | CheckNode)
+    waits = works and visit.try_owed and visit.unresolved is None
+    absent = run.workspace.status is WorkspaceStatus.ABSENT
+    return (ids.workspace_key(run.run_id),) if waits and absent else ()
 
 
 def open_work(run: Run) -> tuple[str, ...]:
@@ -80,11 +100,9 @@ def open_work(run: Run) -> tuple[str, ...]:
         return ()
     if run.cancellation is not None:
         return _work_that_may_run(run)
-    attempt, check = visit.attempt, visit.check
-    found = []
-    if attempt is not None and attempt.status in _OPEN_ATTEMPT:
-        found.append(attempt.attempt_id)
-    if check is not None and check.status in _OPEN_CHECK:
+    found = [a.attempt_id for _, a in attempts_in_force(run) if a.status in OPEN_ATTEMPT]
+    check = visit.check
+    if check is not None and check.status in OPEN_CHECK:
         found.append(check.check_id)
     return tuple(found)
 
@@ -114,118 +132,19 @@ def prepare_workspace(run: Run) -> PrepareWorkspace:
 
 
 def _after_the_end(run: Run) -> tuple[Intent, ...]:
+    reviewers = releases(run, unfinished_too=True)
     works = (AgentNode, CheckNode)
     touched = any(isinstance(run.workflow.nodes[node], works) for node in run.visit_counts)
     if not touched or run.workspace.status is WorkspaceStatus.RELEASED:
-        return ()
-    return (_release(run),)
-
-
-def _release(run: Run) -> ReleaseWorkspace:
-    key = ids.workspace_key(run.run_id)
-    return ReleaseWorkspace(intent_id=f"{key}:release", run_id=run.run_id, workspace_key=key)
-
-
-def _attempt_may_run(attempt: Attempt) -> bool:
-    if attempt.status is AttemptStatus.REFUSED:
-        return attempt.refusal_unknown and not attempt.interrupted
-    return attempt.status is not AttemptStatus.SETTLED and not attempt.interrupted
-
-
-def _check_may_run(check: CheckTry) -> bool:
-    return check.status in _OPEN_CHECK and not check.interrupted
+        return reviewers
+    return (*reviewers, release(run, ids.workspace_key(run.run_id)))
 
 
 def _endings(run: Run, visit: Visit, reason: str) -> tuple[Intent, ...]:
-    owed: list[Intent] = []
-    if visit.attempt is not None and _attempt_may_run(visit.attempt):
-        owed.append(_interrupt(run, visit.attempt, reason))
-    if visit.check is not None and _check_may_run(visit.check):
-        check_id = visit.check.check_id
-        key = ids.effect_key(check_id, "cancel")
-        owed.append(CancelCheck(intent_id=key, run_id=run.run_id, check_id=check_id))
-    if _is_preparing(run):
-        # Its set-up commands may be at work; letting go of the worktree ends them.
-        owed.append(_release(run))
+    """End what may run. Letting go of a worktree ends the set-up commands at work in it."""
+    attempts = [a for _, a in attempts_in_force(run) if attempt_may_run(a)]
+    owed: list[Intent] = [interrupt(run, attempt, reason) for attempt in attempts]
+    if visit.check is not None and check_may_run(visit.check):
+        owed.append(cancel(run, visit.check))
+    owed += [release(run, key) for key in _being_prepared(run)]
     return tuple(owed)
-
-
-def _interrupt(run: Run, attempt: Attempt, reason: str) -> InterruptExecution:
-    return InterruptExecution(
-        intent_id=ids.effect_key(attempt.attempt_id, f"interrupt.{attempt.resumes}"),
-        run_id=run.run_id,
-        attempt_id=attempt.attempt_id,
-        reason=reason,
-    )
-
-
-def _of_attempt(run: Run, visit: Visit, attempt: Attempt) -> tuple[Intent, ...]:
-    if attempt.status in (AttemptStatus.SETTLED, AttemptStatus.REFUSED):
-        return ()
-    if attempt.timed_out:
-        if attempt.interrupted:
-            return ()
-        return (_interrupt(run, attempt, "the execution timeout ran out"),)
-    if attempt.status is AttemptStatus.SCHEDULED:
-        return (_launch(run, visit, attempt),)
-    if attempt.resume_owed:
-        key = ids.effect_key(attempt.attempt_id, f"resume.{attempt.resumes}")
-        return (ResumeExecution(intent_id=key, run_id=run.run_id, attempt_id=attempt.attempt_id),)
-    owed: list[Intent] = [
-        AnswerRequest(
-            intent_id=ids.effect_key(attempt.attempt_id, f"answer.{each.request.request_id}"),
-            request_id=each.request.request_id,
-            allow=each.allow,
-            text=each.text,
-            run_id=run.run_id,
-            attempt_id=attempt.attempt_id,
-        )
-        for each in attempt.requests
-        if each.answered
-    ]
-    if attempt.reminder is ReminderStatus.OWED:
-        key = ids.effect_key(attempt.attempt_id, "reminder")
-        owed.append(
-            SendReminder(
-                intent_id=key,
-                run_id=run.run_id,
-                attempt_id=attempt.attempt_id,
-                text=reminder_text(run, visit),
-            )
-        )
-    return tuple(owed)
-
-
-def _launch(run: Run, visit: Visit, attempt: Attempt) -> LaunchExecution:
-    node = run.workflow.nodes[visit.node]
-    assert isinstance(node, AgentNode), f"{visit.visit_id} is no agent's"
-    return LaunchExecution(
-        intent_id=ids.effect_key(attempt.attempt_id, "launch"),
-        run_id=run.run_id,
-        attempt_id=attempt.attempt_id,
-        thread_id=ids.thread_id(attempt.attempt_id),
-        workspace_key=ids.workspace_key(run.run_id),
-        agent=node.agent,
-        prompt=launch_prompt(run, visit, node),
-        env=run.workflow.workspace.env,
-        skill=run.skill_for(node.agent),
-    )
-
-
-def _of_check(run: Run, visit: Visit, check: CheckTry) -> tuple[Intent, ...]:
-    if check.status is not CheckTryStatus.SCHEDULED:
-        return ()
-    node = run.workflow.nodes[visit.node]
-    assert isinstance(node, CheckNode), f"{visit.visit_id} is no check's"
-    return (
-        StartCheck(
-            intent_id=ids.effect_key(check.check_id, "start"),
-            run_id=run.run_id,
-            check_id=check.check_id,
-            workspace_key=ids.workspace_key(run.run_id),
-            command=node.run,
-            env={**run.workflow.workspace.env, **node.env},
-            folder=node.folder,
-            timeout_s=node.timeout,
-        ),
-    )

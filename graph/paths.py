@@ -29,6 +29,7 @@ from pointsman.graph.results import (
     CheckResult,
     GateDecision,
     GateResult,
+    JoinResult,
     NodeResult,
     ReportOutcome,
     ReportResult,
@@ -210,14 +211,27 @@ def value_at(
         return inputs.get(path.name)
     match path.root, results.get(path.name):
         case Root.REPORT, ReportResult() as report:
-            reserved = {"outcome": report.outcome.value, "summary": report.summary}
-            return reserved.get(path.field or "", report.data.get(path.field or ""))
+            return _report_value(report, path.field or "")
         case Root.CHECK, CheckResult() as check:
             return _check_values(check).get(path.field or "")
         case Root.GATE, GateResult() as gate:
             return {"decision": gate.decision.value, "note": gate.note}.get(path.field or "")
+        case Root.JOIN, JoinResult() as join:
+            return _join_value(path, join)
         case _:
             return None
+
+
+def _join_value(path: Path, join: JoinResult) -> JsonScalar | None:
+    if path.branch is None:
+        return "all_completed" if path.field == "outcome" else None
+    report = join.reports.get(path.branch)
+    return _report_value(report, path.field or "") if report is not None else None
+
+
+def _report_value(report: ReportResult, field: str) -> JsonScalar | None:
+    reserved = {"outcome": report.outcome.value, "summary": report.summary}
+    return reserved.get(field, report.data.get(field))
 
 
 def _check_values(check: CheckResult) -> dict[str, JsonScalar]:
@@ -234,18 +248,27 @@ def whole_at(path: Path, results: Mapping[str, NodeResult]) -> JsonValue:
     """Return the whole result a path names now, as JSON; ``None`` if it is absent."""
     match path.root, results.get(path.name):
         case Root.REPORT, ReportResult() as report:
-            return {
-                "outcome": report.outcome.value,
-                "summary": report.summary,
-                "data": dict(report.data),
-                "evidence": [item.model_dump(mode="json") for item in report.evidence],
-            }
+            return _report_values(report)
         case Root.CHECK, CheckResult() as check:
             return {**_check_values(check), "output_tail": check.output_tail}
         case Root.GATE, GateResult() as gate:
             return _gate_values(path, gate)
+        case Root.JOIN, JoinResult() as join:
+            return {
+                branch: {**_report_values(report), "commit": join.frozen_commit}
+                for branch, report in join.reports.items()
+            }
         case _:
             return None
+
+
+def _report_values(report: ReportResult) -> dict[str, JsonValue]:
+    return {
+        "outcome": report.outcome.value,
+        "summary": report.summary,
+        "data": dict(report.data),
+        "evidence": [item.model_dump(mode="json") for item in report.evidence],
+    }
 
 
 def _gate_values(path: Path, gate: GateResult) -> JsonValue:
@@ -266,6 +289,9 @@ def reference_at(path: Path, results: Mapping[str, NodeResult]) -> str:
             return identity
         case GateResult(gate_id=identity):
             return identity
+        case JoinResult() as join:
+            report = join.reports.get(path.branch or "")
+            return report.attempt_id if report is not None else join.review_set_id
         case None:
             return str(path)
 

@@ -15,6 +15,7 @@ class DeadlineKind(StrEnum):
     """What a deadline ends."""
 
     EXECUTION_TIMEOUT = "execution_timeout"
+    BRANCH_DEADLINE = "branch_deadline"
 
 
 class Deadline(Model):
@@ -24,6 +25,11 @@ class Deadline(Model):
     run_id: str
     kind: DeadlineKind
     due_at_ms: int
+
+    @property
+    def subject_id(self) -> str:
+        """The attempt or the branch that it ends."""
+        return self.deadline_id.rpartition(":")[0]
 
 
 class AttentionKind(StrEnum):
@@ -36,7 +42,10 @@ class AttentionKind(StrEnum):
 
 
 class AttentionItem(Model):
-    """One thing that waits for a person; ``item_id`` is stable while it waits."""
+    """One thing that waits for a person; ``item_id`` is stable while it waits.
+
+    ``branch`` is the reviewer's, if it is about one.
+    """
 
     item_id: str
     run_id: str
@@ -46,6 +55,7 @@ class AttentionItem(Model):
     detail: str
     since_ms: int
     thread_id: str | None = None
+    branch: str | None = None
 
 
 class RunSummary(Model):

@@ -1,30 +1,58 @@
 """What an agent is told: its task, its inputs, and how to report (spec, *Tool binding*)."""
 
 import json
+from typing import Any
 
+from pointsman.graph.attempt import Tried
+from pointsman.graph.changes import in_words
 from pointsman.graph.contract import launch_text
+from pointsman.graph.declarations import ReportContract
 from pointsman.graph.definition import AgentMode, AgentNode
 from pointsman.graph.events import SkillSnapshot
-from pointsman.graph.run import Run, Visit
+from pointsman.graph.review_set import ReviewBranch, ReviewSet
+from pointsman.graph.reviews import Branch
+from pointsman.graph.run import Run
 
 
-def launch_prompt(run: Run, visit: Visit, node: AgentNode) -> str:
-    """Return the launch instructions: a function of the snapshot and the visit's inputs only."""
-    parts = [node.instructions.strip()]
-    if node.agent.skill is not None:
-        parts.append(_skill(node.agent.skill, run.skill_for(node.agent)))
-    if visit.inputs:
-        shown = json.dumps(visit.inputs, indent=2, ensure_ascii=False, sort_keys=True)
-        parts.append(f"Inputs of this step:\n{shown}")
-    if node.agent.mode is AgentMode.REVIEW:
+def launch_prompt(run: Run, tried: Tried, work: AgentNode | Branch) -> str:
+    """Return the launch instructions: a function of the snapshot and of the bound inputs."""
+    parts = [work.instructions.strip()] if work.instructions is not None else []
+    if isinstance(work, Branch) and work.focus is not None:
+        parts.append(f"Your focus: {work.focus.strip()}")
+    if work.agent.skill is not None:
+        parts.append(_skill(work.agent.skill, run.skill_for(work.agent)))
+    if tried.inputs:
+        parts.append(f"Inputs of this step:\n{_shown(tried.inputs)}")
+    if isinstance(tried, ReviewBranch):
+        parts.append(_frozen(_review_of(run, tried), tried))
+    if work.agent.mode is AgentMode.REVIEW:
         parts.append("This is a review: do not change files.")
     else:
         parts.append(
             f"Work in the current folder, on branch {run.workspace.branch}. "
             "Commit what you want to keep."
         )
-    parts.append(launch_text(node.report))
+    parts.append(launch_text(work.report))
     return "\n\n".join(parts)
+
+
+def _shown(inputs: dict[str, Any]) -> str:
+    return json.dumps(inputs, indent=2, ensure_ascii=False, sort_keys=True)
+
+
+def _review_of(run: Run, branch: ReviewBranch) -> ReviewSet:
+    return next(each for each in run.reviews.values() if branch in each.branches)
+
+
+def _frozen(review: ReviewSet, branch: ReviewBranch) -> str:
+    """Name exactly what is reviewed, and where; nothing of it is to be looked up elsewhere."""
+    told = (
+        f"Review {in_words(review.change)} as it was frozen at commit {review.frozen_commit}: "
+        f"the change is {review.base_commit}..{review.frozen_commit}.\n"
+        f"It is checked out in {branch.workspace.path}, for you alone. Work there only; other "
+        "folders may show another state of the code."
+    )
+    return f"{told}\n\n{review.diff_stat.rstrip()}" if review.diff_stat.strip() else told
 
 
 def _skill(name: str, found: SkillSnapshot | None) -> str:
@@ -34,11 +62,9 @@ def _skill(name: str, found: SkillSnapshot | None) -> str:
     return f"Use the skill {name!r}: read {found.source}/SKILL.md first and do as it says."
 
 
-def reminder_text(run: Run, visit: Visit) -> str:
+def reminder_text(report: ReportContract) -> str:
     """Return the one reminder an attempt gets when it went quiet without a report."""
-    node = run.workflow.nodes[visit.node]
-    assert isinstance(node, AgentNode), f"{visit.visit_id} is no agent's"
     return (
         "Your work has gone quiet, but no report was accepted for it. "
-        "Report now; this is the only reminder.\n\n" + launch_text(node.report)
+        "Report now; this is the only reminder.\n\n" + launch_text(report)
     )

@@ -39,7 +39,6 @@ from pointsman.graph.owed import owed_intents
 from pointsman.graph.project import deadlines
 from pointsman.graph.replies import Accepted
 from pointsman.graph.run import Run, Visit
-from pointsman.graph.runnable import unsupported
 from pointsman.graph.work import (
     CheckExited,
     CheckLost,
@@ -91,7 +90,6 @@ def rehearse(
     workflow: Workflow, inputs: dict[str, JsonScalar], answers: Answers, source: str = _REHEARSAL
 ) -> Rehearsal:
     """Walk a valid workflow; the caller has seen to it that inputs and answers fit."""
-    assert not unsupported(workflow), f"{workflow.id} is not run by this version"
     walk = _Walk(answers)
     walk.send(
         cmd.StartRun(

@@ -36,6 +36,8 @@ class RejectionCode(StrEnum):
     INVALID = "invalid"
     TOO_LARGE = "too_large"
     UNSUPPORTED_VERSION = "unsupported_version"
+    REVIEW_STALE = "review_stale"
+    HEAD_UNKNOWN = "head_unknown"
     NOT_DUE = "not_due"
     NOT_CURRENT = "not_current"
 

@@ -42,6 +42,11 @@ class ReviewBranch(Tried):
     at_settlement: Verified | None = None
     ending: BranchEnding | None = None
 
+    @property
+    def tried_id(self) -> str:
+        """What a retry names."""
+        return self.branch_id
+
 
 class ReviewSet(Model):
     """One generation of a group's reviews.

@@ -27,7 +27,6 @@ from pointsman.graph.paths import parse, value_at
 from pointsman.graph.predicate import ConsideredRule, evaluate
 from pointsman.graph.results import GateDecision
 from pointsman.graph.run import Run, Visit
-from pointsman.graph.runnable import NOT_STARTED
 
 
 def enter_first(run: Run) -> tuple[Event, ...]:
@@ -45,20 +44,59 @@ def leave(run: Run, visit: Visit) -> tuple[Event, ...]:
             return _decide(run, visit, node)
         case GateNode():
             return _leave_gate(run, visit, node)
-        case ParallelNode() | JoinNode():
-            raise AssertionError(f"{visit.visit_id}: {NOT_STARTED}")
+        case ParallelNode():
+            target = RouteTarget(to=node.join)
+            return _follow(run, visit, f"{visit.node}/join", target, RouteReason.JOIN)
+        case JoinNode():
+            return _follow(run, visit, f"{visit.node}/next", node.next, RouteReason.NEXT)
         case EndNode():
             raise AssertionError(f"{visit.visit_id} is an end: nothing follows")
 
 
 def leave_unresolved(run: Run, visit: Visit) -> tuple[Event, ...]:
-    """Take the declared unresolved route at once (§10.15), if there is one."""
-    node = run.workflow.nodes[visit.node]
-    route = node.unresolved if isinstance(node, AgentNode | CheckNode) else None
+    """Take the declared route of a visit without a result at once (§10.15), if there is one."""
     bound = visit.unresolved
-    if route is None or bound is None or bound.reason is UnresolvedReason.VISIT_LIMIT:
+    if bound is None or bound.reason is UnresolvedReason.VISIT_LIMIT:
         return ()
-    return _follow(run, visit, f"{visit.node}/unresolved", route, RouteReason.UNRESOLVED)
+    match run.workflow.nodes[visit.node]:
+        case AgentNode() | CheckNode() | ParallelNode() as node if node.unresolved is not None:
+            key = f"{visit.node}/unresolved"
+            return _follow(run, visit, key, node.unresolved, RouteReason.UNRESOLVED)
+        case JoinNode() as node if node.incomplete is not None:
+            key = f"{visit.node}/incomplete"
+            return _follow(run, visit, key, node.incomplete, RouteReason.INCOMPLETE)
+        case _:
+            return ()
+
+
+def review_again(run: Run, visit: Visit, group: str) -> tuple[Event, ...]:
+    """Go back to a group for a new generation of reviews, as a person asked (§10.25)."""
+    key = f"{visit.node}/review_again"
+    return _follow(run, visit, key, RouteTarget(to=group), RouteReason.REVIEW_AGAIN)
+
+
+def turn_aside(run: Run, visit: Visit, needed: int) -> tuple[Event, ...]:
+    """Take the whole-run exit from a group whose branches have too few visits left (§10.5)."""
+    exit_ = run.workflow.visits.at_limit
+    if exit_ is None:
+        left, bound = run.visits_left, run.workflow.visits.max
+        detail = f"{needed} branches need a visit each; {left} of {bound} are left"
+        return (
+            NodeUnresolved(
+                node=visit.node,
+                visit_id=visit.visit_id,
+                reason=UnresolvedReason.VISIT_LIMIT,
+                detail=detail,
+            ),
+        )
+    taken = RouteTaken(
+        from_node=visit.node,
+        from_visit_id=visit.visit_id,
+        route=f"{visit.node}/branches",
+        reason=RouteReason.VISIT_LIMIT,
+        to=exit_,
+    )
+    return (taken, *_enter(run, exit_))
 
 
 def _decide(run: Run, visit: Visit, node: DecisionNode) -> tuple[Event, ...]:
@@ -147,6 +185,8 @@ def _enter(run: Run, name: str) -> tuple[Event, ...]:
     visit = ids.visit_id(run.run_id, name, number)
     bindings = node.inputs if isinstance(node, AgentNode) else {}
     found = resolve(bindings, run.inputs, run.results)
+    if isinstance(node, ParallelNode):
+        found = _of_branches(run, node) or found
     entered = NodeEntered(
         node=name,
         visit_id=visit,
@@ -163,3 +203,15 @@ def _enter(run: Run, name: str) -> tuple[Event, ...]:
         case InputsTooLarge(size=size):
             reason, detail = UnresolvedReason.INPUT_TOO_LARGE, f"the inputs have {size} bytes"
     return (entered, NodeUnresolved(node=name, visit_id=visit, reason=reason, detail=detail))
+
+
+def _of_branches(run: Run, node: ParallelNode) -> MissingInput | InputsTooLarge | None:
+    """Say what keeps a branch from its inputs; the fork reads them from the same results."""
+    missing: list[str] = []
+    for key, branch in node.branches.items():
+        found = resolve(branch.inputs, run.inputs, run.results)
+        if isinstance(found, InputsTooLarge):
+            return found
+        if isinstance(found, MissingInput):
+            missing += [f"{name} of branch {key}" for name in found.names]
+    return MissingInput(names=tuple(missing)) if missing else None

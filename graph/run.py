@@ -102,6 +102,11 @@ class Visit(Tried):
     again: str | None = None
 
     @property
+    def tried_id(self) -> str:
+        """What a retry names."""
+        return self.visit_id
+
+    @property
     def check(self) -> CheckTry | None:
         """The start of the check's command in force."""
         return self.checks[-1] if self.checks else None

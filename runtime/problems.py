@@ -76,7 +76,6 @@ PROBLEMS: Final = _kinds(
         ("PM0033", "provider_unavailable", 409),
         ("PM0034", "provider_mode_unsupported", 409),
         ("PM0035", "skill_missing", 409),
-        ("PM0036", "definition_not_runnable", 409),
         ("PM0037", "answers_invalid", 422),
         ("PM0038", "file_exists", 409),
         ("PM0040", "repository_missing", 409),

@@ -81,7 +81,7 @@ def rows(project: Path, surroundings: Surroundings) -> list[WorkflowRow]:
 def row_of(project: Path, entry: CatalogEntry, surroundings: Surroundings) -> WorkflowRow:
     """Return what the catalogue shows of one file."""
     workflow = entry.workflow
-    not_runnable = list(entry.unsupported)
+    not_runnable: list[PlacedProblem] = []
     lacking = surroundings.lacking(entry)
     if lacking:
         content = catalog.content_of(project, entry)

@@ -34,8 +34,7 @@ class CatalogEntry(Model):
     """One file of the catalogue. ``id`` is the file's stem when the file is broken.
 
     ``file`` is relative to the project, or to the folder of packaged workflows, and ``revision``
-    is that of its content (``workflow_files``). What is only ``unsupported`` is valid and stays
-    visible as not runnable here.
+    is that of its content (``workflow_files``).
     """
 
     id: str
@@ -44,12 +43,11 @@ class CatalogEntry(Model):
     revision: str | None = None
     workflow: Workflow | None
     problems: tuple[PlacedProblem, ...] = ()
-    unsupported: tuple[PlacedProblem, ...] = ()
 
     @property
     def runnable(self) -> bool:
         """Whether the file itself keeps nobody from starting a run."""
-        return self.workflow is not None and not self.problems and not self.unsupported
+        return self.workflow is not None and not self.problems
 
 
 def find(project: Path) -> tuple[CatalogEntry, ...]:
@@ -151,7 +149,6 @@ def _entry(origin: Literal["project", "example"], file: str, content: bytes | st
         revision=workflow_files.revision_of(content) if isinstance(content, bytes) else None,
         workflow=loaded.workflow,
         problems=loaded.problems,
-        unsupported=loaded.unsupported,
     )
 
 

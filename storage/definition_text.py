@@ -14,7 +14,6 @@ from pointsman.graph.definition import Workflow
 from pointsman.graph.model import Model
 from pointsman.graph.paths import Root, parse
 from pointsman.graph.problem import Problem, Where, meant
-from pointsman.graph.runnable import unsupported
 from pointsman.graph.validate import problems as graph_problems
 from pointsman.storage.definition_shapes import shape_problems
 from pointsman.storage.placed_text import PlacedProblem, PlacedText, place, render, unplaced
@@ -23,14 +22,10 @@ __all__ = ["Loaded", "PlacedProblem", "place", "read_definition", "render", "unp
 
 
 class Loaded(Model):
-    """What a file holds: a workflow without problems, or problems.
-
-    ``unsupported`` is what keeps a valid workflow from being started by this version.
-    """
+    """What a file holds: a workflow without problems, or problems."""
 
     workflow: Workflow | None
     problems: tuple[PlacedProblem, ...]
-    unsupported: tuple[PlacedProblem, ...] = ()
 
 
 def read_definition(text: str | bytes, name: str) -> Loaded:
@@ -40,8 +35,7 @@ def read_definition(text: str | bytes, name: str) -> Loaded:
     shown = read.with_flaws(problems)
     if shown or workflow is None:
         return Loaded(workflow=None, problems=shown)
-    lacking = tuple(read.placed(problem) for problem in unsupported(workflow))
-    return Loaded(workflow=workflow, problems=(), unsupported=lacking)
+    return Loaded(workflow=workflow, problems=())
 
 
 def _judged(read: PlacedText) -> tuple[Workflow | None, list[Problem]]:

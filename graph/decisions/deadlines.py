@@ -3,8 +3,10 @@
 from pointsman.graph.commands import FireDeadline
 from pointsman.graph.events import AttemptTimedOut
 from pointsman.graph.project import deadlines
+from pointsman.graph.projection import DeadlineKind
 from pointsman.graph.rejections import Rejected, RejectionCode
 from pointsman.graph.replies import Accepted, Reply, Verdict
+from pointsman.graph.review_events import BranchDeadlinePassed
 from pointsman.graph.run import Run
 
 
@@ -15,10 +17,14 @@ def fire_deadline(run: Run, command: FireDeadline, at_ms: int) -> Verdict:
     """
     for deadline in deadlines(run):
         if deadline.deadline_id == command.deadline_id and deadline.due_at_ms <= at_ms:
-            attempt = run.visit.attempt if run.visit is not None else None
-            assert attempt is not None, f"{deadline.deadline_id} without an attempt"
-            timed_out = AttemptTimedOut(attempt_id=attempt.attempt_id)
-            return Accepted(events=(timed_out,), reply=Reply(run_id=run.run_id))
+            match deadline.kind:
+                case DeadlineKind.EXECUTION_TIMEOUT:
+                    over: AttemptTimedOut | BranchDeadlinePassed = AttemptTimedOut(
+                        attempt_id=deadline.subject_id
+                    )
+                case DeadlineKind.BRANCH_DEADLINE:
+                    over = BranchDeadlinePassed(branch_id=deadline.subject_id)
+            return Accepted(events=(over,), reply=Reply(run_id=run.run_id))
     return Rejected(
         code=RejectionCode.NOT_DUE, message=f"{command.deadline_id} is not due, or not set"
     )

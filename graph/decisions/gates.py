@@ -4,6 +4,7 @@ Free text decides nothing: a note and comments only go with a decision (spec, *H
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from pointsman.graph import limits
 from pointsman.graph.allowed import deciders, in_words
@@ -11,10 +12,13 @@ from pointsman.graph.canonical import INTEGER_MAX, canonical_bytes, flaws
 from pointsman.graph.commands import DecideGate
 from pointsman.graph.contract import FieldError
 from pointsman.graph.events import GateDecided, NodeCompleted
+from pointsman.graph.freshness import moved, relied_on
 from pointsman.graph.rejections import Rejected, RejectionCode
 from pointsman.graph.replies import Accepted, Reply, Verdict
 from pointsman.graph.results import GateComment, GateDecision, GateResult
 from pointsman.graph.run import OpenGate, Run
+
+_APPROVE: Final = GateDecision.APPROVE
 
 
 def decide_gate(run: Run, command: DecideGate) -> Verdict:
@@ -27,7 +31,7 @@ def decide_gate(run: Run, command: DecideGate) -> Verdict:
         return Rejected(
             code=RejectionCode.GATE_DECIDED, message=f"the gate was decided: {gate.decision}"
         )
-    refusal = _refusal(run, gate, command) or _bad_comments(command)
+    refusal = _refusal(run, gate, command) or _bad_comments(command) or _not_fresh(gate, command)
     if refusal is not None:
         return refusal
     decided = GateDecided(
@@ -39,6 +43,7 @@ def decide_gate(run: Run, command: DecideGate) -> Verdict:
         roles=command.roles,
         comments=command.comments,
         commit=gate.head_commit,
+        review_set_id=gate.review.review_set_id if gate.review is not None else None,
     )
     result = GateResult(
         gate_id=gate.gate_id,
@@ -68,6 +73,20 @@ def _refusal(run: Run, gate: OpenGate, command: DecideGate) -> Rejected | None:
         return Rejected(code=RejectionCode.CANCELLED, message="the run was canceled")
     if (refusal := _not_permitted(run, command)) is not None:
         return refusal
+    review = relied_on(run)
+    if review is not None and review.stale is not None and command.decision is _APPROVE:
+        return Rejected(
+            code=RejectionCode.REVIEW_STALE,
+            message=f"{moved(review)}; the approval was withdrawn for good, review again",
+            details={"reviewed": review.frozen_commit, "head": review.stale},
+        )
+    seen = command.review_set_id
+    if seen is not None and (gate.review is None or gate.review.review_set_id != seen):
+        return Rejected(
+            code=RejectionCode.STALE_REVISION,
+            message="the gate relies on another review than the one you saw; look again",
+            details={"revision": gate.revision},
+        )
     if gate.revision != command.revision:
         return Rejected(
             code=RejectionCode.STALE_REVISION,
@@ -79,6 +98,28 @@ def _refusal(run: Run, gate: OpenGate, command: DecideGate) -> Rejected | None:
             code=RejectionCode.DECISION_NOT_OFFERED,
             message=f"this gate offers {', '.join(gate.offered)} only",
             details={"offered": list(gate.offered)},
+        )
+    return None
+
+
+def _not_fresh(gate: OpenGate, command: DecideGate) -> Rejected | None:
+    """Refuse an approval of what may not be what was reviewed; nothing is presumed current."""
+    if gate.review is None or command.decision is not _APPROVE:
+        return None
+    reviewed, reading = gate.review.frozen_commit, command.head
+    if reading is None or reading.head_commit is None:
+        why = reading.unavailable if reading is not None else None
+        return Rejected(
+            code=RejectionCode.HEAD_UNKNOWN,
+            message=f"whether the change is still at {reviewed} cannot be known"
+            f" ({why or 'nobody looked'}); nothing was decided, try again",
+            details={"reviewed": reviewed},
+        )
+    if reading.head_commit != reviewed:
+        return Rejected(
+            code=RejectionCode.REVIEW_STALE,
+            message=f"the change is at {reading.head_commit}, and {reviewed} was reviewed",
+            details={"reviewed": reviewed, "head": reading.head_commit},
         )
     return None
 

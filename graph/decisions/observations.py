@@ -18,6 +18,7 @@ from pointsman.graph.rejections import Rejected, RejectionCode
 from pointsman.graph.replies import Accepted, Reply, Verdict
 from pointsman.graph.run import CheckTryStatus, Run
 from pointsman.graph.settlement import Settled, SettlementOutcome, settlement
+from pointsman.graph.tried import attempt_in_force
 from pointsman.graph.work import CheckExited, CheckLost, CheckNotStarted, WorkAggregate
 
 
@@ -26,9 +27,8 @@ def observe_work(run: Run, command: ObserveWork) -> Verdict:
 
     After a cancel it changes nothing: the run's way out is the end of its processes.
     """
-    attempt = run.visit.attempt if run.visit is not None else None
-    current = attempt is not None and attempt.attempt_id == command.work.attempt_id
-    if not current or attempt is None or attempt.status is not AttemptStatus.LAUNCHED:
+    attempt = attempt_in_force(run, command.work.attempt_id)
+    if attempt is None or attempt.status is not AttemptStatus.LAUNCHED:
         return _not_current(command.work.attempt_id)
     events: tuple[Event, ...] = ()
     if run.cancellation is None and not attempt.resume_owed:

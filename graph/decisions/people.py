@@ -3,35 +3,45 @@
 Each names the revision it was offered with; one that has passed changes nothing.
 """
 
-from pointsman.graph.allowed import can_resume, can_retry
-from pointsman.graph.commands import AnswerNativeRequest, ResumeAttempt, RetryVisit
+from pointsman.graph import ids
+from pointsman.graph.allowed import can_resume, can_retry, can_review_again
+from pointsman.graph.commands import (
+    AnswerNativeRequest,
+    ResumeAttempt,
+    RetryVisit,
+    ReviewAgain,
+)
 from pointsman.graph.events import NativeRequestAnswered, ResumeRequested, RetryRequested
 from pointsman.graph.rejections import Rejected, RejectionCode
 from pointsman.graph.replies import Accepted, Reply, Verdict
+from pointsman.graph.review_events import ReviewAgainRequested
+from pointsman.graph.review_set import ReviewBranch
 from pointsman.graph.run import Run, Visit
+from pointsman.graph.tried import attempt_in_force, attempts_in_force, tried_by_id
 
 
-def _unresolved_visit(run: Run, revision: int) -> Visit | Rejected:
-    visit = run.visit
-    if visit is None or visit.unresolved is None or run.cancellation is not None:
-        return Rejected(code=RejectionCode.NOT_ALLOWED, message="the run is not unresolved")
-    if visit.unresolved.revision != revision:
+def _unresolved(
+    run: Run, tried: Visit | ReviewBranch | None, revision: int
+) -> Visit | ReviewBranch | Rejected:
+    if tried is None or tried.unresolved is None or run.cancellation is not None:
+        return Rejected(code=RejectionCode.NOT_ALLOWED, message="nothing is unresolved there")
+    if tried.unresolved.revision != revision:
         return Rejected(
             code=RejectionCode.STALE_REVISION,
             message="the run has moved on since you looked; look again",
-            details={"revision": visit.unresolved.revision},
+            details={"revision": tried.unresolved.revision},
         )
-    return visit
+    return tried
 
 
 def resume_attempt(run: Run, command: ResumeAttempt) -> Verdict:
     """Let the same native session go on (§10.16): no new visit, an earlier report stands."""
-    visit = _unresolved_visit(run, command.revision)
-    if isinstance(visit, Rejected):
-        return visit
-    attempt = visit.attempt
-    mine = attempt is not None and attempt.attempt_id == command.attempt_id
-    if attempt is None or not mine or not can_resume(visit):
+    of = next((t for t, a in attempts_in_force(run) if a.attempt_id == command.attempt_id), None)
+    tried = _unresolved(run, of, command.revision)
+    if isinstance(tried, Rejected):
+        return tried
+    attempt = tried.attempt
+    if attempt is None or not can_resume(tried):
         return Rejected(
             code=RejectionCode.NOT_ALLOWED,
             message="the host cannot prove the same native session; retry instead",
@@ -45,16 +55,36 @@ def resume_attempt(run: Run, command: ResumeAttempt) -> Verdict:
 
 
 def retry_visit(run: Run, command: RetryVisit) -> Verdict:
-    """Try the visit again with its inputs, as a new attempt that counts as one visit."""
-    visit = _unresolved_visit(run, command.revision)
-    if isinstance(visit, Rejected):
-        return visit
-    if visit.visit_id != command.visit_id or not can_retry(run, visit):
+    """Try a visit or a branch again with its inputs, as a new attempt that counts as one visit."""
+    tried = _unresolved(run, tried_by_id(run, command.visit_id), command.revision)
+    if isinstance(tried, Rejected):
+        return tried
+    if not can_retry(run, tried):
         return Rejected(code=RejectionCode.NOT_ALLOWED, message="this visit cannot be tried again")
     event = RetryRequested(
-        node=visit.node,
-        visit_id=visit.visit_id,
+        node=ids.place_of(tried.tried_id).node,
+        visit_id=tried.tried_id,
         visits_used=run.visits_used + 1,
+        requested_by=command.requested_by,
+    )
+    return Accepted(events=(event,), reply=Reply(run_id=run.run_id))
+
+
+def review_again(run: Run, command: ReviewAgain) -> Verdict:
+    """Have the change reviewed anew: the group is entered again (§10.25)."""
+    offered = can_review_again(run)
+    if offered is None or offered.visit_id != command.visit_id:
+        return Rejected(code=RejectionCode.NOT_ALLOWED, message="no new review is offered there")
+    if offered.revision != command.revision:
+        return Rejected(
+            code=RejectionCode.STALE_REVISION,
+            message="the run has moved on since you looked; look again",
+            details={"revision": offered.revision},
+        )
+    event = ReviewAgainRequested(
+        node=offered.node,
+        visit_id=offered.visit_id,
+        group=offered.group,
         requested_by=command.requested_by,
     )
     return Accepted(events=(event,), reply=Reply(run_id=run.run_id))
@@ -62,11 +92,10 @@ def retry_visit(run: Run, command: RetryVisit) -> Verdict:
 
 def answer_native_request(run: Run, command: AnswerNativeRequest) -> Verdict:
     """Take a person's answer once; the harness gets it after this is durable."""
-    attempt = run.visit.attempt if run.visit is not None else None
+    attempt = attempt_in_force(run, command.attempt_id)
     open_ = attempt.requests if attempt is not None else ()
     found = [e for e in open_ if e.request.request_id == command.request_id]
-    mine = attempt is not None and attempt.attempt_id == command.attempt_id
-    if attempt is None or not mine or not found or run.cancellation is not None:
+    if attempt is None or not found or run.cancellation is not None:
         return Rejected(
             code=RejectionCode.REQUEST_UNKNOWN, message="no such request is open any more"
         )

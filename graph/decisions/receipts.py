@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from pointsman.graph import ids
 from pointsman.graph.commands import BindCredential, RecordReceipt, RecordUnknown
 from pointsman.graph.events import (
     AttemptLaunched,
@@ -23,18 +24,22 @@ from pointsman.graph.events import (
 from pointsman.graph.intents import (
     AnswerRequest,
     CancelCheck,
+    FreezeChange,
     Intent,
     InterruptExecution,
     LaunchExecution,
     PrepareWorkspace,
+    ReadHead,
     ReleaseWorkspace,
     ResumeExecution,
     SendReminder,
     StartCheck,
+    VerifyCheckout,
 )
 from pointsman.graph.owed import owed_intents, prepare_workspace
 from pointsman.graph.rejections import Rejected, RejectionCode
 from pointsman.graph.replies import Accepted, Reply, Verdict
+from pointsman.graph.review_events import ChangeFrozen, ChangeRefused
 from pointsman.graph.run import Run
 from pointsman.graph.settlement import SettlementOutcome
 from pointsman.graph.work import Receipt, ReceiptStatus
@@ -111,6 +116,8 @@ def _taken(intent: Intent, receipt: Receipt) -> Event:
             kept = receipt.host_ref.get("kept") is True
             why = _text(receipt, "why") or None
             return WorkspaceReleased(workspace_key=key, kept=kept, why=why)
+        case FreezeChange():
+            return _frozen(intent, receipt)
         case LaunchExecution(attempt_id=attempt, thread_id=thread):
             host_run = _text(receipt, "host_run_id")
             return AttemptLaunched(attempt_id=attempt, thread_id=thread, host_run_id=host_run)
@@ -130,8 +137,24 @@ def _taken(intent: Intent, receipt: Receipt) -> Event:
             return NativeRequestClosed(attempt_id=attempt, request_id=request)
         case StartCheck(check_id=check):
             return CheckLaunched(check_id=check)
+        case VerifyCheckout() | ReadHead():
+            raise AssertionError(f"{intent.intent_id} is a read, which has no receipt")
         case _:
             assert_never(intent)
+
+
+def _frozen(intent: FreezeChange, receipt: Receipt) -> ChangeFrozen:
+    return ChangeFrozen(
+        node=ids.place_of(intent.review_set_id).node,
+        visit_id=intent.review_set_id,
+        review_set_id=intent.review_set_id,
+        change=intent.change,
+        frozen_commit=_text(receipt, "frozen_commit"),
+        base_commit=_text(receipt, "base_commit"),
+        diff_stat=_text(receipt, "diff_stat"),
+        left_out=tuple(_text(receipt, "left_out").splitlines()),
+        committed=receipt.host_ref.get("committed") is True,
+    )
 
 
 def _refused(intent: Intent, reason: str, message: str, *, unknown: bool = False) -> Event:
@@ -140,6 +163,9 @@ def _refused(intent: Intent, reason: str, message: str, *, unknown: bool = False
             return WorkspaceRefused(workspace_key=key, reason=reason, message=message)
         case ReleaseWorkspace(workspace_key=key):
             return WorkspaceReleased(workspace_key=key, kept=True, why=f"{reason}: {message}")
+        case FreezeChange(review_set_id=visit):
+            node = ids.place_of(visit).node
+            return ChangeRefused(node=node, visit_id=visit, reason=reason, message=message)
         case LaunchExecution(attempt_id=attempt):
             return AttemptRefused(
                 attempt_id=attempt, unknown=unknown, reason=reason, message=message
@@ -159,5 +185,7 @@ def _refused(intent: Intent, reason: str, message: str, *, unknown: bool = False
             return NativeRequestClosed(attempt_id=attempt, request_id=request)
         case StartCheck(check_id=check):
             return CheckRefused(check_id=check, unknown=unknown, reason=reason, message=message)
+        case VerifyCheckout() | ReadHead():
+            raise AssertionError(f"{intent.intent_id} is a read, which cannot be refused")
         case _:
             assert_never(intent)

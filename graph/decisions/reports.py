@@ -7,11 +7,11 @@ from pointsman.graph import ids
 from pointsman.graph.attempt import AcceptedReport, Attempt, AttemptStatus, ReportReceipt
 from pointsman.graph.commands import SubmitReport
 from pointsman.graph.contract import Envelope, EnvelopeProblems, check_envelope
-from pointsman.graph.definition import AgentNode
 from pointsman.graph.events import ReportAccepted
 from pointsman.graph.rejections import Rejected, RejectionCode
 from pointsman.graph.replies import Accepted, Reply, Verdict
 from pointsman.graph.run import Run
+from pointsman.graph.tried import assigned, attempt_in_force, attempts_kept
 
 
 def submit_report(run: Run, command: SubmitReport, at_ms: int) -> Verdict:
@@ -21,10 +21,10 @@ def submit_report(run: Run, command: SubmitReport, at_ms: int) -> Verdict:
     settlement or cancel (§10.12). A payload that is not a valid envelope is never an exact
     retry, so its problems are told first.
     """
-    node = run.workflow.nodes.get(command.attempt_id.split(".")[1])
-    if not isinstance(node, AgentNode):
+    work = assigned(run.workflow, command.attempt_id)
+    if work is None:
         return Rejected(code=RejectionCode.NOT_BOUND, message="no such attempt in this run")
-    checked = check_envelope(node.report, command.envelope)
+    checked = check_envelope(work.report, command.envelope)
     if isinstance(checked, EnvelopeProblems):
         return Rejected(
             code=RejectionCode(checked.code),
@@ -34,7 +34,7 @@ def submit_report(run: Run, command: SubmitReport, at_ms: int) -> Verdict:
     kept = _kept_report(run, command.attempt_id)
     if kept is not None:
         return _again(run, command.attempt_id, kept, checked)
-    attempt = _current(run, command.attempt_id)
+    attempt = attempt_in_force(run, command.attempt_id)
     refusal = _refusal(run, attempt)
     if refusal is not None or attempt is None:
         return refusal or Rejected(code=RejectionCode.STALE_ATTEMPT, message=_STALE)
@@ -44,13 +44,8 @@ def submit_report(run: Run, command: SubmitReport, at_ms: int) -> Verdict:
 _STALE = "a newer attempt of this step has taken over; this one can no longer report"
 
 
-def _current(run: Run, attempt_id: str) -> Attempt | None:
-    attempt = run.visit.attempt if run.visit is not None else None
-    return attempt if attempt is not None and attempt.attempt_id == attempt_id else None
-
-
 def _kept_report(run: Run, attempt_id: str) -> AcceptedReport | ReportReceipt | None:
-    for attempt in run.visit.attempts if run.visit is not None else ():
+    for attempt in attempts_kept(run):
         if attempt.attempt_id == attempt_id:
             return attempt.report
     return run.earlier_reports.get(attempt_id)

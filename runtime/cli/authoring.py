@@ -32,8 +32,6 @@ def validate(call: Invocation, given: Sequence[Path]) -> int:
         if loaded.workflow is not None:
             nodes = len(loaded.workflow.nodes)
             call.terminal.show(f"{path}: {loaded.workflow.id} is valid ({nodes} nodes)")
-            if loaded.unsupported:
-                call.terminal.show("It is not runnable here:\n" + render(loaded.unsupported))
         else:
             call.terminal.show(render(loaded.problems))
     if broken:
@@ -61,8 +59,7 @@ def _checked(path: Path, loaded: Loaded) -> dict[str, object]:
     workflow = loaded.workflow
     named = {"id": workflow.id, "revision": workflow.revision} if workflow is not None else None
     problems = [each.model_dump(mode="json") for each in loaded.problems]
-    lacking = [each.model_dump(mode="json") for each in loaded.unsupported]
-    return {"file": str(path), "workflow": named, "problems": problems, "not_runnable": lacking}
+    return {"file": str(path), "workflow": named, "problems": problems}
 
 
 def init(call: Invocation, repository: Path) -> int:

@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pointsman.graph.expectations import judge
-from pointsman.graph.runnable import unsupported
 from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.rehearsing import read_bytes
 from pointsman.runtime.problems import PointsmanError
 from pointsman.storage import catalog
-from pointsman.storage.definition_text import Loaded
 from pointsman.storage.placed_text import PlacedProblem, render
 from pointsman.storage.rehearsal_text import read_tests
 
@@ -80,18 +78,12 @@ def _played(path: Path) -> _File:
         return _File(path, beside, problems)
     file = path.parent / tests.workflow if tests.workflow is not None else beside
     loaded = catalog.load_file(file)
-    if (lacking := _lacking(loaded)) or loaded.workflow is None:
-        return _File(path, file, lacking)
+    if loaded.workflow is None:
+        return _File(path, file, loaded.problems)
     tests, problems = read_tests(text, str(path), loaded.workflow)
     if tests is None:
         return _File(path, file, problems)
     return _File(path, file, (), judge(loaded.workflow, tests))
-
-
-def _lacking(loaded: Loaded) -> tuple[PlacedProblem, ...]:
-    """Return what keeps the workflow itself from being played."""
-    assert loaded.workflow is None or not unsupported(loaded.workflow) or loaded.unsupported
-    return loaded.problems or loaded.unsupported
 
 
 def _document(file: _File) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pointsman.graph.runnable import unsupported
 from pointsman.runtime.cli import names
 from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
@@ -29,10 +28,6 @@ def dry_run(call: Invocation, wanted: str, repository: Path, reports: Path) -> i
     from pointsman.storage.rehearsal_text import read_told
 
     workflow = names.find_definition(wanted, repository).workflow
-    lacking = unsupported(workflow)
-    if lacking:
-        message = "; ".join(each.message for each in lacking)
-        raise PointsmanError("definition_not_runnable", message)
     told, problems = read_told(read_bytes(reports), str(reports), workflow)
     if told is None:
         raise invalid_answers(problems)

@@ -93,8 +93,7 @@ class Operations:
             revision=workflow.revision,
             digest=digest(workflow.model_dump(mode="json", exclude_none=True)),
         )
-        lacking = list(loaded.unsupported)
-        return wire.Validation(name=name, workflow=valid, problems=[], not_runnable=lacking)
+        return wire.Validation(name=name, workflow=valid, problems=[])
 
     async def start(self, request: wire.StartRequest) -> wire.StartReply:
         """Start a run, or return the one that the same start made before.
@@ -268,10 +267,6 @@ def _accepted(answer: Answer) -> Reply:
 
 def _valid_workflow(request: wire.StartRequest) -> Workflow:
     loaded = read_definition(request.definition, request.source)
-    if loaded.unsupported:
-        told = "; ".join(each.message for each in loaded.unsupported)
-        lacking = [each.model_dump(mode="json") for each in loaded.unsupported]
-        raise PointsmanError("definition_not_runnable", told, {"problems": lacking})
     if loaded.workflow is not None:
         return loaded.workflow
     count = len(loaded.problems)

@@ -41,15 +41,11 @@ class ValidWorkflow(Model):
 
 
 class Validation(Model):
-    """Either the workflow, or everything that is wrong with its text.
-
-    ``not_runnable`` is what keeps a valid workflow from being started by this version.
-    """
+    """Either the workflow, or everything that is wrong with its text."""
 
     name: str
     workflow: ValidWorkflow | None
     problems: list[PlacedProblem]
-    not_runnable: list[PlacedProblem] = []
 
     @property
     def valid(self) -> bool:

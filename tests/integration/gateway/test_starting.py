@@ -13,7 +13,6 @@ from pointsman.runtime.problems import PointsmanError
 from tests.harness.fake_host import HEAD
 from tests.harness.gateway import GatewayServer
 from tests.integration.gateway.steps import both_journals, refusal_of
-from tests.tidy.source_files import ROOT
 
 
 @both_journals
@@ -97,21 +96,6 @@ def test_a_start_is_told_every_mistake_of_its_definition_and_makes_nothing(
     assert len(problems) == 2
     assert all(each["line"] > 1 and each["mend"] for each in problems)
     assert server.client.runs() == []
-
-
-def test_a_valid_definition_that_is_not_run_here_is_shown_as_such_and_never_started(
-    server: GatewayServer,
-) -> None:
-    definition = (ROOT / "tests/unit/storage/definitions/reviewed-change.yaml").read_text()
-    validation = server.client.validate(definition)
-    assert validation.valid
-    assert [each.where[1] for each in validation.not_runnable] == ["reviewers", "review"]
-    with pytest.raises(PointsmanError) as refused:
-        server.start(definition, task="greet")
-    assert refusal_of(refused) == "definition_not_runnable"
-    assert [each["line"] for each in refused.value.details["problems"]] == [33, 41]
-    assert server.client.runs() == []
-    assert server.host.calls == {}
 
 
 def test_a_start_is_told_every_mistake_of_its_inputs(

@@ -72,7 +72,7 @@ SENTENCES: Final = (
         ("text::test_a_definition_without_mistakes_is_loaded", "broken[missing name at the top]",
          "broken[unknown key at the top]", "broken[unknown entry]")),
     Row(FORMAT, "node kinds",
-        ("text::test_the_example_with_every_node_kind_is_valid_and_not_runnable_here",
+        ("text::test_the_example_with_every_node_kind_is_valid",
          "broken[unknown kind]")),
     Row(FORMAT, "a sequence uses unconditional edges",
         ("limits::test_64_nodes_may_be_and_65_may_not",

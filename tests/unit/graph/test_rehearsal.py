@@ -18,7 +18,6 @@ from pointsman.graph.explain import explain, overview
 from pointsman.graph.rehearsal import Rehearsal, Unanswered, Unused, rehearse
 from pointsman.graph.results import GateDecision
 from pointsman.graph.run import RunState
-from pointsman.graph.runnable import unsupported
 from pointsman.graph.visited import taken, visited
 from tests.harness import core
 from tests.harness.definition_strategy import definitions
@@ -167,8 +166,6 @@ def test_any_definition_with_any_answers_comes_to_rest(workflow: Workflow, data:
     assert len(explain(workflow)) == len(workflow.nodes)
     assert overview(workflow)
     assert mermaid(workflow).startswith("flowchart TD\n")
-    if unsupported(workflow):
-        return
     made = {
         name: data.draw(st.lists(ANSWERS[node.kind], max_size=4))
         for name, node in workflow.nodes.items()

@@ -5,14 +5,12 @@ from typing import Any
 
 import pytest
 
-from pointsman.graph.advance import advance
 from pointsman.graph.definition import JoinNode, ParallelNode, Workflow
 from pointsman.graph.paths import declared, parse, whole_at
 from pointsman.graph.results import GateComment, GateDecision, GateResult
 from pointsman.graph.reviews import FrozenInput, Uncommitted
-from pointsman.graph.runnable import unsupported
 from pointsman.graph.validate import problems
-from tests.harness.core import Process, agent, field, workflow
+from tests.harness.core import agent, field
 
 
 def reviewer(**more: Any) -> dict[str, Any]:
@@ -202,20 +200,3 @@ def test_comments_can_be_bound_and_are_absent_when_there_are_none() -> None:
     comment = GateComment(path="a.py", line=3, text="why?")
     told = gate.model_copy(update={"comments": (comment,)})
     assert whole_at(path, {"look": told}) == [{"path": "a.py", "line": 3, "text": "why?"}]
-
-
-def test_what_is_not_run_here_is_named_node_by_node() -> None:
-    assert [(each.code, each.where[1]) for each in unsupported(reviewed())] == [
-        ("kind_not_run", "group"),
-        ("kind_not_run", "review"),
-    ]
-    assert unsupported(workflow()) == ()
-
-
-def test_a_group_that_was_started_all_the_same_is_corruption() -> None:
-    process = Process()
-    run = process.state.model_copy(
-        update={"workflow": reviewed(implement={"kind": "join", "of": "group", "next": "look"})}
-    )
-    with pytest.raises(AssertionError, match="no start accepts"):
-        advance(run)

@@ -124,7 +124,7 @@ def test_every_broken_file_of_a_project_is_listed_with_its_code_line_and_column(
     ] == [(f"{n:03}", code, *marked(text)[1:]) for n, (code, text) in enumerate(broken)]
 
 
-def test_a_valid_workflow_with_kinds_not_run_here_stays_visible_as_not_runnable(
+def test_a_workflow_with_parallel_reviewers_is_runnable(
     tmp_path: Path, folder: Path
 ) -> None:
     text = Path(__file__).parent.joinpath("definitions", "reviewed-change.yaml").read_text()
@@ -133,8 +133,7 @@ def test_a_valid_workflow_with_kinds_not_run_here_stays_visible_as_not_runnable(
     assert entry is not None
     assert entry.workflow is not None
     assert entry.problems == ()
-    assert {each.code for each in entry.unsupported} == {"kind_not_run"}
-    assert not entry.runnable
+    assert entry.runnable
 
 
 def test_every_packaged_workflow_ends_at_a_person() -> None:

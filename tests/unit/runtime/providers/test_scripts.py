@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pointsman.runtime.providers.base import ProviderRefusedError
-from pointsman.runtime.providers.scripted import visit_and_try
+from pointsman.runtime.providers.scripted import place_in_run
 from pointsman.runtime.providers.scripts import STEPS, Script, find_script, parse_script
 
 PACKAGED = Path(__file__).parents[4] / "examples" / "scripts"
@@ -82,8 +82,35 @@ def test_a_packaged_script_is_found_by_its_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "attempt, numbers",
-    [("r0-x.implement.2.3", (2, 3)), ("r0-x.review.1.1", (1, 1)), ("odd", (1, 1)), ("", (1, 1))],
+    "attempt, place",
+    [
+        ("r0-x.implement.2.3", (2, 3, None)),
+        ("r0-x.review.1.1", (1, 1, None)),
+        ("r0-x.review.2.security.3", (2, 3, "security")),
+        ("odd", (1, 1, None)),
+        ("", (1, 1, None)),
+    ],
 )
-def test_visit_and_try_are_read_from_the_attempt(attempt: str, numbers: tuple[int, int]) -> None:
-    assert visit_and_try(attempt) == numbers
+def test_the_place_in_the_run_is_read_from_the_attempt(
+    attempt: str, place: tuple[int, int, str | None]
+) -> None:
+    assert place_in_run(attempt) == place
+
+
+def test_a_branch_has_steps_of_its_own_by_visit_and_try() -> None:
+    script = parse_script(
+        "s",
+        "{steps: [{say: a}], tries: {2: [{say: b}]}, on_reminder: [{say: c}], branches: {"
+        "security: [{say: d}], "
+        "style: {visits: {2: [{say: e}]}, tries: {3: [{say: f}]}, on_reminder: []}}}",
+    )
+
+    def said(visit: int, try_number: int, branch: str | None) -> list[str]:
+        return [step.text for step in script.for_work(visit, try_number, branch)]
+
+    assert said(1, 1, None) == said(1, 1, "other") == ["a"]
+    assert said(1, 2, "security") == said(2, 1, "security") == ["d"]
+    assert [said(1, 1, "style"), said(2, 1, "style")] == [["a"], ["e"]]
+    assert [said(2, 3, "style"), said(1, 2, "style")] == [["f"], ["b"]]
+    assert [step.text for step in script.for_reminder("security")] == ["c"]
+    assert script.for_reminder("style") == ()

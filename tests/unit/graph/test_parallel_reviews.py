@@ -1,0 +1,34 @@
+"""Parallel reviewers, their join and its freshness, at the pure core (spec, *Parallel reviews*)."""
+
+from pointsman.graph.run import RunState
+from tests.harness.core import code_of
+from tests.harness.reviews import BRANCHES, FROZEN, OTHER, ReviewProcess
+
+
+def test_a_change_whose_reviewers_are_all_content_comes_to_the_gate_and_is_approved() -> None:
+    process = ReviewProcess().fork()
+    assert process.owed() == ["prepare_workspace"] * 3
+    process.complete(*BRANCHES)
+    assert process.owed() == ["read_head", *["release_workspace"] * 3]
+    process.see_head()
+    assert process.state.state is RunState.AWAITING_REVIEW
+    gate = process.visit.gate
+    assert gate is not None
+    assert gate.review is not None
+    assert (gate.head_commit, gate.review.frozen_commit) == (FROZEN, FROZEN)
+    assert code_of(process.approve()) == "accepted"
+    assert process.state.state is RunState.COMPLETED
+    assert process.routes()[1:] == [
+        ("work/next", "next", "reviewers"),
+        ("reviewers/join", "join", "review"),
+        ("review/next", "next", "verdict"),
+        ("verdict/otherwise", "otherwise", "approve"),
+        ("approve/decisions/approve", "decision", "done"),
+    ]
+
+
+def test_a_head_that_moved_withdraws_the_approval_even_if_it_moves_back() -> None:
+    process = ReviewProcess().to_the_gate()
+    process.see_head(OTHER)
+    assert code_of(process.approve(OTHER)) == "review_stale"
+    assert code_of(process.approve(FROZEN)) == "review_stale"
