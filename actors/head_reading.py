@@ -10,7 +10,6 @@ from typing import Final
 import structlog
 
 from pointsman.actors.host import Host, HostUnavailableError
-from pointsman.graph import ids
 from pointsman.graph.commands import DecideGate
 from pointsman.graph.evidence import HeadReading
 from pointsman.graph.intents import ReadHead
@@ -31,18 +30,6 @@ def review_to_compare(run: Run, command: DecideGate) -> ReviewSet | None:
     if command.decision is not GateDecision.APPROVE or command.decision not in gate.offered:
         return None
     return run.reviews.get(gate.review.join) if gate.review is not None else None
-
-
-def read_head_order(run: Run, review: ReviewSet) -> ReadHead:
-    """Return the order to look where the change of a review stands, for the open visit."""
-    assert run.visit is not None, f"{run.run_id} visits nothing"
-    return ReadHead(
-        intent_id=ids.effect_key(run.visit.visit_id, "head"),
-        run_id=run.run_id,
-        visit_id=run.visit.visit_id,
-        repository=run.repository,
-        change=review.change,
-    )
 
 
 async def read_head(

@@ -18,13 +18,14 @@ import structlog
 from pointsman.actors.branches import BranchPool, branch_of, branch_of_attempt
 from pointsman.actors.clock import Clock
 from pointsman.actors.crash_points import CrashPoints
-from pointsman.actors.head_reading import read_head, read_head_order, review_to_compare
+from pointsman.actors.head_reading import read_head, review_to_compare
 from pointsman.actors.host import Host, HostUnavailableError
 from pointsman.actors.intent_runner import NEEDS_TOKEN, IntentRunner
 from pointsman.actors.mailbox import Mailbox
 from pointsman.actors.messages import Answer, Message, Unavailable
 from pointsman.actors.run_core import RunCore
 from pointsman.actors.workers import WorkerLostError
+from pointsman.graph import owed_reviews
 from pointsman.graph.commands import (
     Advance,
     BindCredential,
@@ -108,7 +109,7 @@ class RunActor:
         reading = None
         if review is not None and core.answered_before(message) is None:
             assert core.run is not None, "only a run has a review"
-            order = read_head_order(core.run, review)
+            order = owed_reviews.read_head(core.run, review)
             reading = await read_head(self._host, order)
             if reading.head_commit not in (None, review.frozen_commit):
                 moved = ObserveHead(visit_id=order.visit_id, reading=reading)

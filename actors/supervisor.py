@@ -26,6 +26,12 @@ _TICK_S: Final = 0.5
 _SWEEP_EVERY_TICKS: Final = 10
 _LOOK_EVERY_TICKS: Final = 60
 _IDLE_BEFORE_PASSIVATION_MS: Final = 3_000
+# While somebody waits for a worker.
+_RELIEVE_EVERY_S: Final = 0.05
+_GROW_AFTER_S: Final = 1.0
+_CALLS_AT_ONCE_MAX: Final = 32
+# A wake of the sweep that finds no worker is made good by the next one.
+_SWEEP_PATIENCE_S: Final = 2.0
 _REST_MS: Final = 2_000
 _REST_MAX_MS: Final = 300_000
 
@@ -62,13 +68,22 @@ class Supervisor:
     the command may have been committed or not; the caller sends it again.
     """
 
-    def __init__(self, journal: Journal, pool: Pool, clock: Clock, tick_s: float = _TICK_S) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        pool: Pool,
+        clock: Clock,
+        tick_s: float = _TICK_S,
+        grow_after_s: float = _GROW_AFTER_S,
+    ) -> None:
         self._journal = journal
         self._pool = pool
         self._clock = clock
         self._tick_s = tick_s
+        self._grow_after_s = grow_after_s
         self._leases: dict[str, _Lease] = {}
         self._loop: asyncio.Task[None] | None = None
+        self._relief: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Lease every run that has something owed, and begin to watch deadlines."""
@@ -79,8 +94,9 @@ class Supervisor:
 
     async def stop(self) -> None:
         """Stop watching; the workers end with the supervisor's process."""
-        if self._loop is not None:
-            self._loop.cancel()
+        for task in (self._loop, self._relief):
+            if task is not None:
+                task.cancel()
 
     async def tell(self, message: Message) -> Answer:
         """Bring a command to its run and return the run's answer."""
@@ -99,11 +115,13 @@ class Supervisor:
         if summary is not None and subject_id in summary.open_work:
             await self._wake_run(run_id, subject_id)
 
-    async def _wake_run(self, run_id: str, subject_id: str | None) -> None:
+    async def _wake_run(
+        self, run_id: str, subject_id: str | None, patience_s: float | None = None
+    ) -> None:
         lease = self._leases.setdefault(run_id, _Lease())
         lease.pending += 1
         try:
-            worker = await self._leased(run_id, lease)
+            worker = await self._leased(run_id, lease, patience_s)
             await worker.wake(run_id, subject_id)
         except PoolExhaustedError:
             log.warning("no_worker", run_id=run_id)
@@ -140,13 +158,13 @@ class Supervisor:
             code="worker_lost", message="the run's process died again and again; try again later"
         )
 
-    async def _leased(self, run_id: str, lease: _Lease) -> Worker:
+    async def _leased(self, run_id: str, lease: _Lease, patience_s: float | None = None) -> Worker:
         async with lease.lock:
             if lease.worker is not None:
                 return lease.worker
             if self._clock.now_ms() < lease.rests_until_ms:
                 raise RunInTroubleError(run_id)
-            worker = self._pool.take()
+            worker = await self._lent(patience_s)
             try:
                 # Written before the worker may commit: from here on an older one is fenced.
                 token = self._journal.lease(run_id)
@@ -168,6 +186,31 @@ class Supervisor:
             log.info("run_leased", run_id=run_id, fencing_token=token)
             return worker
 
+    async def _lent(self, patience_s: float | None) -> Worker:
+        """Borrow a worker; while somebody waits for one, those that can be spared are taken."""
+        if self._relief is None or self._relief.done():
+            self._relief = asyncio.create_task(self._relieve())
+        return await self._pool.take(patience_s)
+
+    async def _relieve(self) -> None:
+        """Take workers from runs that have nothing in flight, as long as somebody waits.
+
+        If none comes free for a while, more are begun, one by one.
+        """
+        loop = asyncio.get_running_loop()
+        handed_over, since = self._pool.handed_over, loop.time()
+        while self._pool.is_short:
+            try:
+                await self._passivate_idle(0)
+            except Exception:
+                # One run's trouble must not keep the others waiting.
+                log.exception("supervisor_relief_failed")
+            if self._pool.handed_over != handed_over:
+                handed_over, since = self._pool.handed_over, loop.time()
+            elif loop.time() - since >= self._grow_after_s:
+                self._pool.grow()
+            await asyncio.sleep(_RELIEVE_EVERY_S)
+
     async def _forget(self, lease: _Lease) -> None:
         """Drop a lost worker; the run is leased again when it is next needed or swept."""
         async with lease.lock:
@@ -182,7 +225,7 @@ class Supervisor:
                 if tick % _SWEEP_EVERY_TICKS == 0:
                     await self._sweep(look=tick % _LOOK_EVERY_TICKS == 0)
                 await self._fire_due()
-                await self._passivate_idle()
+                await self._passivate_idle(_IDLE_BEFORE_PASSIVATION_MS)
             except Exception:
                 # One run's trouble must not end the watch over all others.
                 log.exception("supervisor_tick_failed")
@@ -196,7 +239,7 @@ class Supervisor:
         matter of seconds, not of faith.
         """
         due = [run for run in self._journal.active_runs() if look or self._is_neglected(run)]
-        await self._all([self._wake_run(run_id, None) for run_id in due])
+        await self._all([self._wake_run(run_id, None, _SWEEP_PATIENCE_S) for run_id in due])
 
     def _is_neglected(self, run_id: str) -> bool:
         lease = self._leases.get(run_id)
@@ -209,16 +252,26 @@ class Supervisor:
         await self._all([self.tell(message) for message in fires])
 
     async def _all(self, calls: Sequence[Awaitable[object]]) -> None:
-        """Make calls for many runs at once; one run's trouble must not keep the others."""
-        for result in await asyncio.gather(*calls, return_exceptions=True):
+        """Make calls for many runs, some at once; one run's trouble must not keep the others.
+
+        Not all at once: a person's command must not have to wait for a worker behind them all.
+        """
+        turn = asyncio.Semaphore(_CALLS_AT_ONCE_MAX)
+
+        async def in_turn(call: Awaitable[object]) -> object:
+            async with turn:
+                return await call
+
+        results = await asyncio.gather(*map(in_turn, calls), return_exceptions=True)
+        for result in results:
             if isinstance(result, Exception):
                 log.error("run_in_trouble", exc_info=result)
 
-    async def _passivate_idle(self) -> None:
+    async def _passivate_idle(self, after_ms: int) -> None:
         now = self._clock.now_ms()
         for run_id, lease in list(self._leases.items()):
             idle_ms = now - lease.used_at_ms
-            if lease.pending or 0 <= idle_ms < _IDLE_BEFORE_PASSIVATION_MS:
+            if lease.pending or 0 <= idle_ms < after_ms:
                 continue
             async with lease.lock:
                 await self._passivate(run_id, lease)

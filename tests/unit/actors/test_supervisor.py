@@ -43,7 +43,10 @@ class Bench:
         self.journal = MemoryJournal(self.disk)
         self.workers = InProcessWorkers(self.journal, self.host, self.clock)
         self.supervisor = Supervisor(
-            self.journal, Pool(self.workers, workers_max=3), self.clock, tick_s=0.001
+            self.journal,
+            Pool(self.workers, workers_max=3, patience_s=1),
+            self.clock,
+            tick_s=0.001,
         )
 
     async def begin(self, number: int = 1) -> str:
@@ -263,3 +266,21 @@ async def test_runs_that_a_full_disk_keeps_from_their_lease_take_no_worker_along
     assert bench.supervisor.status()["workers_lent"] == 0
     bench.journal.lease = lease  # type: ignore[method-assign]
     await bench.begin(6)
+
+
+@story
+async def test_a_burst_of_starts_is_served_in_turn_by_a_few_workers(bench: Bench) -> None:
+    runs = await asyncio.gather(*(bench.begin(number) for number in range(1, 21)))
+    await bench.until(lambda: all(bench.status(run_id) == "launched" for run_id in runs))
+    assert len(bench.workers.spawned) == 3
+    assert bench.host.calls["launch_execution"] == 20
+
+
+@story
+async def test_more_workers_are_begun_when_none_comes_free(bench: Bench) -> None:
+    bench.host.reachable = False
+    pool = Pool(bench.workers, at_once_max=2, workers_max=4)
+    bench.supervisor = Supervisor(bench.journal, pool, bench.clock, grow_after_s=0)
+    for number in range(1, 5):
+        await bench.begin(number)
+    assert pool.lent == 4
