@@ -102,6 +102,8 @@ PROBLEMS: Final = _kinds(
         ("PM0063", "not_current", 409),
         ("PM0064", "not_permitted", 403),
         ("PM0065", "comments_invalid", 422),
+        ("PM0066", "review_stale", 409),
+        ("PM0067", "head_unknown", 503),
         # Reporting.
         ("PM0070", "not_bound", 403),
         ("PM0071", "stale_attempt", 409),

@@ -73,6 +73,8 @@ REFUSING_PROBLEMS: Final = frozenset(
         "gate_decided",
         "decision_not_offered",
         "not_permitted",
+        "review_stale",
+        "head_unknown",
         "request_unknown",
         "request_answered",
         "cancelled",
