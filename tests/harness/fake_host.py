@@ -80,6 +80,15 @@ class FakeHost(FakeEffects):
         found = self._await(lambda: _ending(self._tokens, step))
         return Launched(found, self._tokens[found])
 
+    @property
+    def at_work(self) -> tuple[Launched, ...]:
+        """The agents that are at work."""
+        return tuple(
+            Launched(attempt_id, self._tokens[attempt_id])
+            for attempt_id, work in list(self._work.items())
+            if work.phase is WorkPhase.ACTIVE
+        )
+
     def token_after(self, launched: Launched) -> str:
         """Wait for a fresh token of an attempt, which comes with a reminder or a resume."""
         return self._await(

@@ -131,6 +131,7 @@ class InProcessWorkers:
         clock: Clock,
         mint: Callable[[], str] | None = None,
         crash: CrashPoints | None = None,
+        branch_crash: Callable[[], CrashPoints] = CrashPoints,
     ) -> None:
         self._journal = journal
         self._host = host
@@ -138,7 +139,7 @@ class InProcessWorkers:
         self._crash = crash
         numbers = itertools.count(1)
         self._mint = mint or (lambda: f"token-{next(numbers)}")
-        self.branch_workers = InProcessBranchWorkers(host)
+        self.branch_workers = InProcessBranchWorkers(host, branch_crash)
         self.spawned: list[InProcessWorker] = []
 
     def spawn(self) -> InProcessWorker:
