@@ -1,24 +1,39 @@
 """The trace of a run: each recorded event with one line for people and its data for programs.
 
 A route carries every predicate that was considered, with its value. What an agent claims
-(``claim``), what a command showed (``check``) and what a person decided (``decision``) are told
-apart: a claim is never presented as verified.
+(``claim``), what a command showed (``check``), what the host saw of a reviewer's worktree or of
+the head (``verification``) and what a person decided (``decision``) are told apart: a claim is
+never presented as verified.
 """
 
+import json
+import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
 from pointsman.graph import edges, ids
 from pointsman.graph import events as ev
-from pointsman.graph.model import Model
+from pointsman.graph import review_events as rev
+from pointsman.graph.explain import shown
+from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.predicate import ConsideredTerm
 from pointsman.graph.results import GateComment
 from pointsman.graph.work import CheckExited
+from pointsman.runtime.review_words import (
+    commit_in_short,
+    named,
+    text_of_review,
+    worktree_of,
+)
 
-_PATHS_NAMED: Final = 3
+Evidence = Literal["claim", "check", "decision", "verification"]
 
-Evidence = Literal["claim", "check", "decision"]
+
+# What needs no quotes in YAML, whatever stands around it.
+_PLAIN: Final = re.compile(
+    r"(?!(?:true|false|null|yes|no|on|off)$)[A-Za-z_][\w./-]*", re.IGNORECASE
+)
 
 
 class TraceEntry(Model):
@@ -76,6 +91,8 @@ def _evidence(event: ev.Event) -> Evidence | None:
             return "check"
         case ev.GateDecided():
             return "decision"
+        case rev.CheckoutVerified() | rev.HeadCompared():
+            return "verification"
         case _:
             return None
 
@@ -92,6 +109,7 @@ def text_of(event: ev.Event) -> str:
         or _of_node(event)
         or _of_attempt(event)
         or _of_people(event)
+        or text_of_review(event)
         or event.kind.replace("_", " ")
     )
 
@@ -101,12 +119,16 @@ def _of_lifecycle(event: ev.Event) -> str | None:
         case ev.RunStarted(workflow=workflow, started_by=who, left_out=paths):
             without = f", without {uncommitted(paths)}" if paths else ""
             return f"{workflow.name} (revision {workflow.revision}) started by {who}{without}"
-        case ev.WorkspacePrepared(path=path, branch=branch):
-            return f"worktree ready at {path}" + (f" on branch {branch}" if branch else "")
-        case ev.WorkspaceRefused(reason=reason, message=message):
-            return f"no worktree: {message} ({reason})"
-        case ev.WorkspaceReleased(kept=kept, why=why):
-            return f"worktree kept: {why}" if kept else "worktree removed; its branch is kept"
+        case ev.WorkspacePrepared(workspace_key=key, path=path, branch=branch, head_commit=head):
+            at = f" on branch {branch}" if branch else f", detached at {commit_in_short(head)}"
+            return f"{worktree_of(key)} ready at {path}{at}"
+        case ev.WorkspaceRefused(workspace_key=key, reason=reason, message=message):
+            return f"no {worktree_of(key)}: {message} ({reason})"
+        case ev.WorkspaceReleased(workspace_key=key, kept=True, why=why):
+            return f"{worktree_of(key)} kept: {why}"
+        case ev.WorkspaceReleased(workspace_key=key):
+            of_run = key.endswith(":primary")
+            return f"{worktree_of(key)} removed" + ("; its branch is kept" if of_run else "")
         case ev.RunCompleted(node=node):
             return f"run completed at {node}"
         case ev.RunFailed(node=node):
@@ -156,6 +178,9 @@ _WHY = {
     ev.RouteReason.NEXT: "next",
     ev.RouteReason.OTHERWISE: "otherwise",
     ev.RouteReason.DECISION: "decided",
+    ev.RouteReason.JOIN: "every reviewer has ended",
+    ev.RouteReason.INCOMPLETE: "the review is incomplete",
+    ev.RouteReason.REVIEW_AGAIN: "to be reviewed again",
     ev.RouteReason.UNRESOLVED: "unresolved",
     ev.RouteReason.REPEAT_LIMIT: "its repeats are used up",
     ev.RouteReason.VISIT_LIMIT: "the run's visits are used up",
@@ -173,11 +198,20 @@ def _of_route(event: ev.RouteTaken) -> str:
 
 
 def _term(term: ConsideredTerm) -> str:
-    value = "absent" if term.value is None else repr(term.value)
+    value = "absent" if term.value is None else written(term.value)
     asked = f"{term.field} {term.operator}"
     if term.operator not in ("present", "absent"):
-        asked += f" {term.operand!r}"
+        asked += f" {written(term.operand)}"
     return f"{asked}: {'yes' if term.holds else 'no'}, it is {value}"
+
+
+def written(value: JsonScalar | tuple[JsonScalar, ...]) -> str:
+    """Return a value as an author writes it: ``[low, high]``, ``true``, ``3``, ``"two words"``."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(written, value))}]"
+    if isinstance(value, str) and not _PLAIN.fullmatch(value):
+        return json.dumps(value, ensure_ascii=False)
+    return shown(value)
 
 
 def _of_attempt(event: ev.Event) -> str | None:
@@ -229,8 +263,10 @@ def _of_people(event: ev.Event) -> str | None:
             return f"{allowing} lets attempt {_short(attempt)} go on"
         case ev.RetryRequested(requested_by=who, node=node):
             return f"{who} has {node} tried again"
-        case ev.GateRequested(title=title):
-            return f"a person must decide: {title}"
+        case ev.GateRequested(title=title, review=review):
+            relied = f", relying on review {_short(review.review_set_id)}" if review else ""
+            about = f" of {commit_in_short(review.frozen_commit)}" if review else ""
+            return f"a person must decide: {title}{relied}{about}"
         case ev.RunSuspended(node=node):
             return f"waiting at {node}"
         case ev.GateDecided():
@@ -261,14 +297,13 @@ def _one_line(text: str, chars_max: int = 200) -> str:
 _SIGNED = frozenset(
     {"node_entered", "route_taken", "report_accepted", "check_ended", "gate_decided"}
     | {"node_unresolved", "run_completed", "run_failed", "run_canceled"}
+    | {"review_forked", "branch_ended", "join_committed"}
 )
 
 
 def uncommitted(paths: Sequence[str]) -> str:
     """Name the uncommitted files that a run begins without, the first few of them."""
-    named = ", ".join(paths[:_PATHS_NAMED])
-    more = f" and {len(paths) - _PATHS_NAMED} more" if len(paths) > _PATHS_NAMED else ""
-    return f"the uncommitted {named}{more}"
+    return f"the uncommitted {named(paths)}"
 
 
 def trace_signature(entries: Iterable[TraceEntry]) -> tuple[tuple[Any, ...], ...]:
@@ -295,6 +330,12 @@ def _signed(entry: TraceEntry) -> tuple[Any, ...]:
             return ("check", _short(data["check_id"]), data["state"].get("exit_code"))
         case "gate_decided":
             return ("gate", data["node"], data["decision"])
+        case "review_forked":
+            return ("fork", data["node"], tuple(each["branch"] for each in data["branches"]))
+        case "branch_ended":
+            return ("branch", _short(data["branch_id"]), data["outcome"], data["reason"])
+        case "join_committed":
+            return ("join", data["node"], data["outcome"])
         case "node_unresolved":
             return ("unresolved", data["node"], data["reason"])
         case _:

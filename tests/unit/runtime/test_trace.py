@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from pointsman.graph import events as ev
+from pointsman.graph.evidence import Checkout
 from pointsman.graph.results import GateComment
+from pointsman.graph.review_events import Moment
 from pointsman.graph.work import CheckLost, NativeRequest, RequestKind
 from pointsman.runtime.queries import view_of
 from pointsman.runtime.trace import TraceEntry, text_of, trace_entry, trace_signature, uncommitted
@@ -90,6 +92,13 @@ REQUEST = NativeRequest(
 FIELDS = {
     **dict.fromkeys(("attempt_id", "check_id", "subject_id", "gate_id"), "r0-x.tests.1.1"),
     **dict.fromkeys(("message", "detail", "summary", "title", "note", "why"), "some words"),
+    "branch_id": "r0-x.reviewers.1.code",
+    "review_set_id": "r0-x.reviewers.1",
+    "workspace_key": "wf:r0-x.reviewers.1.code",
+    "review": None,
+    "branches": (),
+    "moment": Moment.LAUNCH,
+    "checkout": Checkout(),
     **dict.fromkeys(("number", "left", "visits_used", "try_number"), 1),
     "workflow": workflow(),
     "request": REQUEST,
