@@ -17,6 +17,8 @@ from ray._private import ray_constants
 from pointsman.actors.ray_handles.calls import NAMESPACE
 
 _OBJECT_STORE_BYTES: Final = 80 * 1024 * 1024
+# One for the life of the process: Ray reads it once, also when it is started a second time.
+_TOKEN: Final = secrets.token_hex(32)
 
 
 def start_ray(folder: Path) -> None:
@@ -34,7 +36,7 @@ def start_ray(folder: Path) -> None:
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     # Other users of the machine must not reach the cluster's loopback ports. A token of our own
     # keeps Ray from leaving one in the home folder.
-    os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+    os.environ["RAY_AUTH_TOKEN"] = _TOKEN
     # Ray lowers its workers' priority by default; agents and checks would inherit that.
     os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray's name
     # Agents must outlive the process that launched them; see ``runtime.hosts.runner``.

@@ -13,7 +13,7 @@ from typing import Final
 from pointsman.runtime.git import git
 
 TASK: Final = "A train that leaves at 23:50 and arrives at 00:10 travels 20 minutes."
-WORKFLOW: Final = "implement-and-check"
+WORKFLOW: Final = "reviewed-change"
 
 _SETTINGS: Final = (
     ("user.name", "Pointsman demonstration"),

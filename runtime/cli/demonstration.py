@@ -120,7 +120,13 @@ def _show(call: Invocation, view: RunView, entries: list[TraceEntry], *, went_on
     stat = _diff_stat(view)
     routes = [_route(entry) for entry in entries if entry.kind == "route_taken"]
     if call.terminal.json:
-        more = {"routes": routes, "checks": _checks(entries), "diff_stat": stat, "went_on": went_on}
+        more = {
+            "routes": routes,
+            "checks": _checks(entries),
+            "reviews": _reviews(entries),
+            "diff_stat": stat,
+            "went_on": went_on,
+        }
         call.terminal.document(rendering.outcome(call, view) | more)
         return of_state(view.state)
     call.terminal.say()
@@ -131,8 +137,10 @@ def _show(call: Invocation, view: RunView, entries: list[TraceEntry], *, went_on
     if stat:
         call.terminal.show()
     exits = [f"visit {each['visit']} exit {each['exit_code']}" for each in _checks(entries)]
-    repeats = sum(1 for route in routes if route["counted"])
-    call.terminal.show(f"  unit-tests  {listed(exits)}; {repeats} of 1 repeats used")
+    call.terminal.show(f"  unit-tests  {listed(exits)}")
+    for review in _reviews(entries):
+        verdicts = [f"{name} {said['verdict']}" for name, said in review["branches"].items()]
+        call.terminal.show(f"  review      {review['frozen_commit'][:10]}: {listed(verdicts)}")
     call.terminal.show(f"  branch      {view.branch} in {view.repository}")
     _show_next(call, view)
     return of_state(view.state)
@@ -163,6 +171,27 @@ def _diff_stat(view: RunView) -> str | None:
 def _route(entry: TraceEntry) -> dict[str, Any]:
     kept = ("from_node", "to", "reason", "rule", "counted")
     return {name: entry.data[name] for name in kept}
+
+
+def _reviews(entries: list[TraceEntry]) -> list[dict[str, Any]]:
+    """Return each join's result, with what its branches reported on the frozen commit."""
+    reports = {
+        entry.data["attempt_id"]: entry.data for entry in entries if entry.kind == "report_accepted"
+    }
+    found = []
+    for entry in entries:
+        if entry.kind == "join_committed":
+            branches = {
+                each["branch"]: {
+                    "outcome": each["outcome"],
+                    "attempt_id": each["attempt_id"],
+                    "verdict": reports.get(each["attempt_id"], {}).get("data", {}).get("verdict"),
+                }
+                for each in entry.data["branches"]
+            }
+            kept = ("review_set_id", "frozen_commit", "outcome")
+            found.append({name: entry.data[name] for name in kept} | {"branches": branches})
+    return found
 
 
 def _checks(entries: list[TraceEntry]) -> list[dict[str, Any]]:

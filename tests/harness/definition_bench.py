@@ -73,13 +73,13 @@ def main() -> None:
     console.print(
         f"  read and validated in {best_ms(lambda: read_definition(text, ''), 10):.1f} ms"
     )
-    packaged = files("pointsman.examples").joinpath("workflows", "implement-and-check.yaml")
+    packaged = files("pointsman.examples").joinpath("workflows", "reviewed-change.yaml")
     example = packaged.read_text("utf-8")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / FOLDER
         folder.mkdir(parents=True)
         for number in range(CATALOGUE_FILES):
-            made = example.replace("id: implement-and-check", f"id: w{number}")
+            made = example.replace("id: reviewed-change", f"id: w{number}")
             (folder / f"{number:03}.yaml").write_text(made, encoding="utf-8")
         took_ms = best_ms(lambda: find(Path(name)), 3)
         console.print(f"A catalogue of {CATALOGUE_FILES} files of {len(example)} bytes:")

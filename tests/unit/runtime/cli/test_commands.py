@@ -131,9 +131,9 @@ def test_a_start_is_refused_before_any_server_is_started(shell: Shell, tmp_path:
     task = ("--input", "task=x")
     assert shell("run", "nope", *task, "--json") == 2
     assert shell.document["code"] == "definition_unknown"
-    assert shell("run", "implement-and-check", "--json") == 2
+    assert shell("run", "reviewed-change", "--json") == 2
     assert shell.document["code"] == "input_invalid"
-    assert shell("run", "implement-and-check", *task, "--repo", str(tmp_path), "--json") == 2
+    assert shell("run", "reviewed-change", *task, "--repo", str(tmp_path), "--json") == 2
     assert shell.document["code"] == "repository_not_git"
     assert not (tmp_path / "data").exists()
 
@@ -178,4 +178,4 @@ def test_workflows_lists_own_and_packaged_ones(shell: Shell) -> None:
     assert shell("init") == 0
     assert shell("workflows", "--json") == 0
     found = {each["id"]: each["origin"] for each in shell.document["workflows"]}
-    assert found == {"change-any-repository": "project", "implement-and-check": "example"}
+    assert found == {"change-any-repository": "project", "reviewed-change": "example"}

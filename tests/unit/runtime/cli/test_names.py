@@ -53,23 +53,23 @@ def test_last_of_no_runs_is_refused() -> None:
 
 
 def test_an_id_names_a_packaged_workflow(tmp_path: Path) -> None:
-    found = find_definition("implement-and-check", tmp_path)
-    assert found.source == "example:implement-and-check.yaml"
-    assert "id: implement-and-check" in found.text
+    found = find_definition("reviewed-change", tmp_path)
+    assert found.source == "example:reviewed-change.yaml"
+    assert "id: reviewed-change" in found.text
 
 
 def test_a_projects_own_workflow_goes_before_an_example_of_its_id(tmp_path: Path) -> None:
     folder = tmp_path / ".pointsman" / "workflows"
     folder.mkdir(parents=True)
-    packaged = find_definition("implement-and-check", tmp_path).text
+    packaged = find_definition("reviewed-change", tmp_path).text
     own = packaged.replace("revision: 1", "revision: 7")
     (folder / "mine.yaml").write_text(own, encoding="utf-8")
-    found = find_definition("implement-and-check", tmp_path)
+    found = find_definition("reviewed-change", tmp_path)
     assert (found.workflow.revision, found.text) == (7, own)
 
 
 def test_a_path_names_a_file_wherever_it_is(tmp_path: Path) -> None:
-    text = find_definition("implement-and-check", tmp_path).text
+    text = find_definition("reviewed-change", tmp_path).text
     (tmp_path / "flow.yaml").write_text(text, encoding="utf-8")
     found = find_definition(str(tmp_path / "flow.yaml"), tmp_path / "elsewhere")
     assert (found.text, found.source) == (text, str(tmp_path / "flow.yaml"))
@@ -78,13 +78,13 @@ def test_a_path_names_a_file_wherever_it_is(tmp_path: Path) -> None:
 def test_a_missing_file_and_an_unknown_id_are_told_apart(tmp_path: Path) -> None:
     with pytest.raises(PointsmanError) as missing:
         find_definition(str(tmp_path / "none.yaml"), tmp_path)
-    with pytest.raises(PointsmanError, match="did you mean 'implement-and-check'") as unknown:
+    with pytest.raises(PointsmanError, match="did you mean 'reviewed-change'") as unknown:
         find_definition("implement-and-chek", tmp_path)
     assert (missing.value.code, unknown.value.code) == ("definition_invalid", "definition_unknown")
 
 
 def test_every_mistake_of_a_definition_is_told_with_its_place(tmp_path: Path) -> None:
-    text = find_definition("implement-and-check", tmp_path).text
+    text = find_definition("reviewed-change", tmp_path).text
     broken = text.replace("next: unit-tests", "next: unit-test").replace("kind: gate", "kind: gat")
     (tmp_path / "flow.yaml").write_text(broken, encoding="utf-8")
     with pytest.raises(PointsmanError, match=r"flow\.yaml") as refused:
