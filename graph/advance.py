@@ -32,7 +32,7 @@ from pointsman.graph.events import (
     RunSuspended,
     UnresolvedReason,
 )
-from pointsman.graph.freshness import comparison_due, lost, relied_on
+from pointsman.graph.freshness import comparison_due, lost, relied_on, stands
 from pointsman.graph.owed import unfinished
 from pointsman.graph.results import CheckResult, GateDecision, ReportResult
 from pointsman.graph.resumption import resumed_by_policy
@@ -213,7 +213,7 @@ def _gate(run: Run, visit: Visit, node: GateNode) -> tuple[Event, ...]:
     if node.decisions.request_changes is not None:
         offered.append(GateDecision.REQUEST_CHANGES)
     review = relied_on(run)
-    if review is not None and review.stale is not None:
+    if review is not None and not stands(review):
         offered.remove(GateDecision.APPROVE)
     requested = GateRequested(
         gate_id=visit.visit_id,

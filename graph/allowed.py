@@ -15,7 +15,7 @@ from pointsman.graph.definition import (
     ParallelNode,
 )
 from pointsman.graph.events import UnresolvedReason
-from pointsman.graph.freshness import fits_again, relied_on
+from pointsman.graph.freshness import fits_again, relied_on, stands
 from pointsman.graph.model import Model
 from pointsman.graph.review_set import ReviewBranch
 from pointsman.graph.run import OpenGate, Run, Visit
@@ -184,7 +184,7 @@ def can_review_again(run: Run) -> NewReview | None:
         return None
     if visit.unresolved is not None and visit.unresolved.reason in _REVIEW_LOST:
         revision = visit.unresolved.revision
-    elif visit.gate is not None and visit.gate.decision is None and review.stale is not None:
+    elif visit.gate is not None and visit.gate.decision is None and not stands(review):
         revision = visit.gate.revision
     else:
         return None

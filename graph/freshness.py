@@ -14,6 +14,7 @@ from pointsman.graph.definition import (
     ParallelNode,
 )
 from pointsman.graph.events import NodeUnresolved, UnresolvedReason
+from pointsman.graph.review_events import JoinOutcome
 from pointsman.graph.review_set import ReviewSet
 from pointsman.graph.run import Run, Visit
 
@@ -28,6 +29,15 @@ def relied_on(run: Run) -> ReviewSet | None:
     return None
 
 
+def stands(review: ReviewSet) -> bool:
+    """Tell whether a review completed and was not overtaken since.
+
+    Every declared way to a node that relies on a review has completed one, but a person who has
+    the change reviewed again may be led there by a group that could freeze nothing.
+    """
+    return review.outcome is JoinOutcome.ALL_COMPLETED and review.stale is None
+
+
 def comparison_due(run: Run) -> ReviewSet | None:
     """Return the review whose change must be looked at before the visit goes on.
 
@@ -37,9 +47,10 @@ def comparison_due(run: Run) -> ReviewSet | None:
     if visit is None or review is None or isinstance(run.node, GateNode):
         return None
     begun = bool(visit.attempts or visit.checks) and not visit.try_owed
-    if begun or visit.comparison is not None or review.stale is not None:
+    if begun or visit.comparison is not None:
         return None
-    return review if review.outcome is None or not isinstance(run.node, JoinNode) else None
+    joins = isinstance(run.node, JoinNode) and review.outcome is None and review.stale is None
+    return review if joins or stands(review) else None
 
 
 def lost(run: Run, visit: Visit) -> NodeUnresolved | None:
@@ -49,7 +60,9 @@ def lost(run: Run, visit: Visit) -> NodeUnresolved | None:
     if review is None or begun:
         return None
     reason = None
-    if review.stale is not None:
+    if review.stale is None and not stands(review):
+        reason, detail = UnresolvedReason.REVIEW_UNRESOLVED, "its review did not complete"
+    elif review.stale is not None:
         reason, detail = UnresolvedReason.REVIEW_STALE, moved(review)
     elif visit.comparison is not None and visit.comparison.head is None:
         reason, detail = UnresolvedReason.HEAD_UNKNOWN, unknown(review, visit.comparison.why)

@@ -19,6 +19,7 @@ from pointsman.graph.events import (
 )
 from pointsman.graph.freshness import moved, unknown
 from pointsman.graph.owed_reviews import change_of
+from pointsman.graph.owed_work import attempt_may_run
 from pointsman.graph.results import JoinResult, ReportOutcome, ReportResult
 from pointsman.graph.resumption import resumed_by_policy
 from pointsman.graph.review_events import (
@@ -138,6 +139,9 @@ def _branch_step(branch: ReviewBranch, declared: Branch, visit: Visit) -> tuple[
         return (misfit,)
     if attempt.status is AttemptStatus.REFUSED:
         unknown_ = attempt.refusal_unknown
+        if unknown_ and not attempt.interrupted:
+            # It may run all the same: it is ended first, so that nobody works on unseen.
+            return ()
         reason = BranchReason.LAUNCH_UNKNOWN if unknown_ else BranchReason.LAUNCH_REFUSED
         return (_ended(branch, BranchOutcome.UNRESOLVED, reason, attempt.outcome_reason),)
     if attempt.status is not AttemptStatus.SETTLED:
@@ -149,9 +153,7 @@ def _at_work(branch: ReviewBranch, attempt: Attempt | None) -> bool:
     """Tell whether the host may still have processes of a branch whose deadline has come."""
     if attempt is None or branch.at_launch is None or branch.try_owed:
         return False
-    if attempt.status is AttemptStatus.LAUNCHED:
-        return True
-    return attempt.status is AttemptStatus.SCHEDULED and not attempt.interrupted
+    return attempt.status is AttemptStatus.LAUNCHED or attempt_may_run(attempt)
 
 
 def _misfit(branch: ReviewBranch) -> BranchEnded | None:

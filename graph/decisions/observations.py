@@ -31,7 +31,7 @@ def observe_work(run: Run, command: ObserveWork) -> Verdict:
     if attempt is None or attempt.status is not AttemptStatus.LAUNCHED:
         return _not_current(command.work.attempt_id)
     events: tuple[Event, ...] = ()
-    if run.cancellation is None and not attempt.resume_owed:
+    if run.cancellation is None and (not attempt.resume_owed or _over(attempt)):
         events = (*_requests(attempt, command.work), *_settle(attempt, command.work))
     return Accepted(events=events, reply=Reply(run_id=run.run_id))
 
@@ -57,10 +57,21 @@ def _requests(attempt: Attempt, work: WorkAggregate) -> tuple[Event, ...]:
     return (*opened, *closed)
 
 
+def _over(attempt: Attempt) -> bool:
+    """Tell whether a limit has ended the work, whatever else was still to be brought to it.
+
+    A reminder, an answer or a resume that was owed when the limit came is never issued any more,
+    so nothing may wait for it.
+    """
+    return attempt.timed_out and attempt.interrupted
+
+
 def _settle(attempt: Attempt, work: WorkAggregate) -> tuple[Event, ...]:
-    if attempt.reminder is ReminderStatus.OWED or any(e.answered for e in attempt.requests):
+    over = _over(attempt)
+    follow_up = attempt.reminder is ReminderStatus.OWED or any(e.answered for e in attempt.requests)
+    if follow_up and not over:
         return ()
-    judged = settlement(work, expected_turns(attempt))
+    judged = settlement(work, () if over else expected_turns(attempt))
     if not isinstance(judged, Settled):
         return ()
     outcome = SettlementOutcome.TIMED_OUT if attempt.timed_out else judged.outcome

@@ -34,7 +34,7 @@ def submit_report(run: Run, command: SubmitReport, at_ms: int) -> Verdict:
     kept = _kept_report(run, command.attempt_id)
     if kept is not None:
         return _again(run, command.attempt_id, kept, checked)
-    attempt = attempt_in_force(run, command.attempt_id)
+    attempt = attempt_in_force(run, command.attempt_id) or _ended(run, command.attempt_id)
     refusal = _refusal(run, attempt)
     if refusal is not None or attempt is None:
         return refusal or Rejected(code=RejectionCode.STALE_ATTEMPT, message=_STALE)
@@ -42,6 +42,12 @@ def submit_report(run: Run, command: SubmitReport, at_ms: int) -> Verdict:
 
 
 _STALE = "a newer attempt of this step has taken over; this one can no longer report"
+
+
+def _ended(run: Run, attempt_id: str) -> Attempt | None:
+    """Return the latest attempt of a branch that has ended, while its siblings go on."""
+    latest = (branch.attempt for review in run.reviews.values() for branch in review.branches)
+    return next((each for each in latest if each and each.attempt_id == attempt_id), None)
 
 
 def _kept_report(run: Run, attempt_id: str) -> AcceptedReport | ReportReceipt | None:

@@ -1,6 +1,9 @@
 """Parallel reviewers, their join and its freshness, at the pure core (spec, *Parallel reviews*)."""
 
-from pointsman.graph.run import RunState
+from pointsman.graph.advance import advance
+from pointsman.graph.events import GateRequested
+from pointsman.graph.results import GateDecision
+from pointsman.graph.review_events import JoinOutcome
 from tests.harness.core import code_of
 from tests.harness.reviews import BRANCHES, FROZEN, OTHER, ReviewProcess
 
@@ -11,13 +14,13 @@ def test_a_change_whose_reviewers_are_all_content_comes_to_the_gate_and_is_appro
     process.complete(*BRANCHES)
     assert process.owed() == ["read_head", *["release_workspace"] * 3]
     process.see_head()
-    assert process.state.state is RunState.AWAITING_REVIEW
+    assert process.state.state == "awaiting_review"
     gate = process.visit.gate
     assert gate is not None
     assert gate.review is not None
     assert (gate.head_commit, gate.review.frozen_commit) == (FROZEN, FROZEN)
     assert code_of(process.approve()) == "accepted"
-    assert process.state.state is RunState.COMPLETED
+    assert process.state.state == "completed"
     assert process.routes()[1:] == [
         ("work/next", "next", "reviewers"),
         ("reviewers/join", "join", "review"),
@@ -32,3 +35,14 @@ def test_a_head_that_moved_withdraws_the_approval_even_if_it_moves_back() -> Non
     process.see_head(OTHER)
     assert code_of(process.approve(OTHER)) == "review_stale"
     assert code_of(process.approve(FROZEN)) == "review_stale"
+
+
+def test_no_gate_offers_an_approval_of_a_review_that_did_not_complete() -> None:
+    process = ReviewProcess().fork().complete()
+    process.see_head()
+    review = process.review.model_copy(update={"outcome": JoinOutcome.FAILED})
+    visit = process.visit.model_copy(update={"gate": None})
+    run = process.state.model_copy(update={"reviews": {"review": review}, "visit": visit})
+    (requested, _) = advance(run)
+    assert isinstance(requested, GateRequested)
+    assert requested.offered == (GateDecision.REQUEST_CHANGES,)
