@@ -7,6 +7,7 @@ import contextlib
 import os
 import signal
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -26,27 +27,38 @@ class GitMissingError(GitError):
     """There is no git on the path."""
 
 
+class GitTimeoutError(GitError):
+    """Git took too long, which says nothing of the repository."""
+
+
 def git(
-    folder: Path, *arguments: str, timeout_s: float = READ_TIMEOUT_S, marker: str | None = None
+    folder: Path,
+    *arguments: str,
+    timeout_s: float = READ_TIMEOUT_S,
+    marker: str | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> str:
     """Run git in a folder and return its output; raise ``GitError`` with its complaint.
 
     With a ``marker`` git and its hooks can be found by ``processes.marked`` if we die meanwhile.
+    ``environment`` adds to the variables that git is given.
     """
     # A `GIT_DIR` of the caller (a hook, say) would name another repository than `folder`; the
     # short list of inherited variables has none. Optional locks would disturb an agent that
     # runs git at the same time.
-    environment = inherited() | {
+    variables = inherited() | {
         "LC_ALL": "C",
         "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ASKPASS": "",
         "GIT_OPTIONAL_LOCKS": "0",
     }
+    variables |= environment or {}
     if marker is not None:
-        environment[MARKER] = marker
+        variables[MARKER] = marker
     try:
         running = subprocess.Popen(
             ["git", "-C", os.fspath(folder), *arguments],
-            env=environment,
+            env=variables,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -64,7 +76,9 @@ def git(
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(running.pid, signal.SIGKILL)
             if isinstance(error, subprocess.TimeoutExpired):
-                raise GitError(f"git {arguments[0]} took longer than {timeout_s:g} s") from error
+                raise GitTimeoutError(
+                    f"git {arguments[0]} took longer than {timeout_s:g} s"
+                ) from error
             raise
     if running.returncode != 0:
         told = complaint.decode("utf-8", "replace").strip()
@@ -100,6 +114,26 @@ def head_branch(folder: Path) -> str | None:
     return told.strip() if told else None
 
 
+def has_commit(folder: Path, commit: str) -> bool:
+    """Tell whether a repository has a commit."""
+    return git_or_none(folder, "cat-file", "-e", f"{commit}^{{commit}}") is not None
+
+
+def failure_reason(complaint: str) -> str:
+    """Return the host contract's code for git's complaint about something that must work."""
+    return "disk_full" if "No space left on device" in complaint else "git_failed"
+
+
+def readable(path: str) -> str:
+    """Return a path that can be shown and stored, whatever bytes its name has."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def paths_in(told: str) -> list[str]:
+    """Split what git tells with ``-z``."""
+    return [path for path in told.split("\0") if path]
+
+
 def uncommitted(folder: Path) -> list[str]:
     """List the changed, staged and untracked-not-ignored paths."""
     told = git(folder, "status", "--porcelain=v1", "-z", "--untracked-files=normal")
@@ -108,7 +142,7 @@ def uncommitted(folder: Path) -> list[str]:
     for entry in entries:
         if not entry:
             continue
-        paths.append(entry[3:].encode("utf-8", "surrogateescape").decode("utf-8", "replace"))
+        paths.append(readable(entry[3:]))
         if entry[0] in "RC" or entry[1] in "RC":
             next(entries, None)  # the name before the renaming stands in a field of its own
     return paths

@@ -1,11 +1,14 @@
 """Worktrees: one git worktree a workspace key, made once, adopted after a crash, never lost.
 
-A worktree lies outside the repository's tree, at a path derived from its key. All acts of git
+A worktree lies outside the repository's tree, at a path derived from its key. The run's own
+stands on a branch, a reviewer's is detached at the frozen commit. All acts of git
 that change a repository's worktrees are made under one lock a repository (its common git
 folder), since git itself reads half-written metadata of a concurrent ``worktree add``.
 """
 
+import json
 import shutil
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -14,28 +17,24 @@ from filelock import FileLock
 
 from pointsman.graph.intents import PrepareWorkspace
 from pointsman.graph.model import Model
+from pointsman.runtime.checkouts import head_of, paths_left_out
+from pointsman.runtime.frozen_refs import forget_frozen
 from pointsman.runtime.git import (
     CHECKOUT_TIMEOUT_S,
     GitError,
     common_folder,
+    failure_reason,
     git,
     git_or_none,
-    head_branch,
-    head_commit,
+    has_commit,
     uncommitted,
 )
 from pointsman.runtime.hosts.durable import file_name, write_durably
-from pointsman.runtime.hosts.supervised import read_record
+from pointsman.runtime.hosts.supervised import RecordCorruptError, read_record
+from pointsman.runtime.kept_workspaces import reason_to_keep
+from pointsman.runtime.linked_worktrees import Standing, standing
 
 _LOCK_WAIT_S_MAX: Final = CHECKOUT_TIMEOUT_S
-_UNFINISHED: Final = (
-    "rebase-merge",
-    "rebase-apply",
-    "MERGE_HEAD",
-    "CHERRY_PICK_HEAD",
-    "REVERT_HEAD",
-    "BISECT_LOG",
-)
 
 
 class WorkspaceState(StrEnum):
@@ -48,15 +47,29 @@ class WorkspaceState(StrEnum):
 
 
 class Workspace(Model):
-    """The record of one worktree; its existence proves that the folder is ours."""
+    """The record of one worktree; its existence proves that the folder is ours.
+
+    Without a ``branch`` it is a reviewer's, detached at ``base_commit``.
+    """
 
     workspace_key: str
     repository: str
     path: str
-    branch: str
+    branch: str | None
     base_commit: str
     state: WorkspaceState
     env: dict[str, str] = {}
+    run_id: str = ""
+    review_set_id: str | None = None
+
+    @property
+    def role(self) -> str:
+        """``primary``, or the reviewer's branch of its group, which its key ends with."""
+        return "primary" if self.branch is not None else self.workspace_key.rpartition(".")[2]
+
+    def standing(self) -> Standing:
+        """Find the worktree as it was made; raise ``GitError`` when it is not there any more."""
+        return standing(Path(self.path), Path(self.repository))
 
 
 class WorkspaceRefusedError(Exception):
@@ -81,6 +94,23 @@ class Worktrees:
         """Return the record of a key; ``None`` when no worktree was ever begun for it."""
         return read_record(self._record(key), Workspace)
 
+    def every(self) -> Iterator[Workspace]:
+        """Go through all records that can be read, by key."""
+        for path in sorted(self._records.glob("*.json")) if self._records.is_dir() else ():
+            try:
+                workspace = read_record(path, Workspace)
+            except RecordCorruptError:
+                continue  # told to whoever asks for its key; the others must not suffer
+            if workspace is not None:
+                yield workspace
+
+    def left_out(self, workspace: Workspace) -> frozenset[str]:
+        """Return the paths that a sparse checkout did not bring when the worktree was made."""
+        try:
+            return frozenset(json.loads(self._left_out(workspace).read_text()))
+        except FileNotFoundError:
+            return frozenset()
+
     def mark(self, workspace: Workspace, state: WorkspaceState) -> Workspace:
         """Record how far a worktree has come."""
         marked = workspace.model_copy(update={"state": state})
@@ -96,17 +126,19 @@ class Worktrees:
         repository = Path(order.repository)
         try:
             common = common_folder(repository)
-            self._demand_commit(repository, order.base_commit)
+            if not has_commit(repository, order.base_commit):
+                message = f"{repository} has no commit {order.base_commit} any more"
+                raise WorkspaceRefusedError("commit_missing", message)
             with self._lock(common):
                 return self._make_locked(order, repository, marker)
         except GitError as error:
-            raise WorkspaceRefusedError(_reason(str(error)), str(error)) from error
+            raise WorkspaceRefusedError(failure_reason(str(error)), str(error)) from error
 
     def _make_locked(
         self, order: PrepareWorkspace, repository: Path, marker: str | None
     ) -> Workspace:
         path = self._trees / file_name(order.workspace_key)
-        standing = self.find(order.workspace_key)
+        known = self.find(order.workspace_key)
         workspace = Workspace(
             workspace_key=order.workspace_key,
             repository=str(repository),
@@ -115,13 +147,13 @@ class Worktrees:
             base_commit=order.base_commit,
             state=WorkspaceState.MAKING,
             env=order.setup.env,
+            run_id=order.run_id,
+            review_set_id=order.review_set_id,
         )
-        if standing is not None and standing.state is not WorkspaceState.RELEASED:
-            if self._is_whole(standing):
-                if standing.state is WorkspaceState.MAKING:
-                    return self.mark(workspace, WorkspaceState.MADE)
-                return standing
-            self._clear(standing)
+        if known is not None and known.state is not WorkspaceState.RELEASED:
+            if self._is_whole(known):
+                return self._made(workspace) if known.state is WorkspaceState.MAKING else known
+            self._clear(known)
         elif path.exists() or path.is_symlink():
             raise WorkspaceRefusedError(
                 "workspace_foreign", f"{path} exists and was not made for this run; move it away"
@@ -129,40 +161,31 @@ class Worktrees:
         # From here the folder is ours even if we die before git has finished.
         self.mark(workspace, WorkspaceState.MAKING)
         self._trees.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._add(workspace, ours=standing is not None, marker=marker)
-        return self.mark(workspace, WorkspaceState.MADE)
+        add_worktree(workspace, is_ours=known is not None, marker=marker)
+        return self._made(workspace)
 
-    @staticmethod
-    def _add(workspace: Workspace, ours: bool, marker: str | None) -> None:
-        repository, branch = Path(workspace.repository), workspace.branch
-        tip = git_or_none(repository, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")
-        if tip is not None and not ours:
-            raise WorkspaceRefusedError(
-                "workspace_foreign", f"the branch {branch} exists and was not made for this run"
-            )
-        what = ["--no-track", "-b", branch, workspace.path, workspace.base_commit]
-        if tip is not None:
-            # Left by our own half-made worktree; commits on it, if any, stay on it.
-            what = [workspace.path, branch]
-        arguments = ("worktree", "add", "--quiet", *what)
-        git(repository, *arguments, timeout_s=CHECKOUT_TIMEOUT_S, marker=marker)
+    def _made(self, workspace: Workspace) -> Workspace:
+        """Record that a worktree stands, and what a sparse checkout leaves out of it."""
+        if left_out := paths_left_out(workspace.standing()):
+            write_durably(self._left_out(workspace), json.dumps(left_out))
+        return self.mark(workspace, WorkspaceState.MADE)
 
     @staticmethod
     def _is_whole(workspace: Workspace) -> bool:
         """Tell a finished worktree from one whose making was cut short."""
-        path = Path(workspace.path)
-        if not (path / ".git").is_file():
-            return False
         try:
-            if common_folder(path) != common_folder(Path(workspace.repository)):
-                return False
+            tree = workspace.standing()
+            head, branch = head_of(tree)
+            if workspace.state is not WorkspaceState.MAKING:
+                return head is not None
+            # Nobody has worked here yet, so any difference is a checkout that was cut short.
+            as_ordered = (head, branch) == (workspace.base_commit, workspace.branch)
+            # Git keeps a worktree locked while it is being added.
+            return (
+                as_ordered and not (tree.own / "locked").exists() and not uncommitted(tree.folder)
+            )
         except GitError:
             return False
-        if workspace.state is not WorkspaceState.MAKING:
-            return head_commit(path) is not None
-        # Nobody has worked here yet, so any difference is a checkout that was cut short.
-        on_branch = head_branch(path) == workspace.branch
-        return on_branch and head_commit(path) == workspace.base_commit and not uncommitted(path)
 
     @staticmethod
     def _clear(workspace: Workspace) -> None:
@@ -185,16 +208,21 @@ class Worktrees:
         )
 
     def release(self, key: str) -> tuple[bool, str]:
-        """Remove a worktree if nothing can be lost; return whether it was kept, and why."""
+        """Remove a worktree if nothing can be lost; return whether it was kept, and why.
+
+        With the last worktree of a review set goes what kept its frozen commit alive.
+        """
         workspace = self.find(key)
         if workspace is None or not Path(workspace.path).exists():
+            if workspace is not None:
+                self._forget_review_set(workspace)
             return False, "absent"
         try:
             with self._lock(common_folder(Path(workspace.repository))):
                 if workspace.state is WorkspaceState.MAKING and not self._is_whole(workspace):
                     self._clear(workspace)
                     return False, "half made"
-                why = self._why_kept(workspace)
+                why = self.reason_to_keep(workspace)
                 if why is None:
                     git(Path(workspace.repository), "worktree", "remove", workspace.path)
         except (GitError, WorkspaceRefusedError) as error:
@@ -202,27 +230,25 @@ class Worktrees:
         if why is not None:
             return True, why
         self.mark(workspace, WorkspaceState.RELEASED)
+        self._forget_review_set(workspace)
         return False, "clean"
 
-    @staticmethod
-    def _why_kept(workspace: Workspace) -> str | None:
-        path = Path(workspace.path)
-        if changed := uncommitted(path):
-            return f"{len(changed)} uncommitted path(s), such as {changed[0]}"
-        own = Path(git(path, "rev-parse", "--path-format=absolute", "--git-dir").rstrip("\n"))
-        if begun := [name for name in _UNFINISHED if (own / name).exists()]:
-            return f"git is in the middle of something: {begun[0]}"
-        reached = git(path, "for-each-ref", "--count=1", "--contains", "HEAD", "refs/heads")
-        if not reached.strip():
-            return "its commits are on no branch"
-        return None
+    def reason_to_keep(self, workspace: Workspace) -> str | None:
+        """Say what would be lost with a worktree; ``None`` when nothing would be."""
+        return reason_to_keep(
+            workspace.standing(),
+            workspace.branch,
+            workspace.base_commit,
+            self.left_out(workspace),
+        )
 
-    def _demand_commit(self, repository: Path, commit: str) -> None:
-        found = git_or_none(repository, "cat-file", "-e", f"{commit}^{{commit}}")
-        if found is None:
-            raise WorkspaceRefusedError(
-                "commit_missing", f"{repository} has no commit {commit} any more"
-            )
+    def _forget_review_set(self, released: Workspace) -> None:
+        review_set = released.review_set_id
+        if review_set is None:
+            return
+        siblings = (each for each in self.every() if each.review_set_id == review_set)
+        if not any(_is_left(each) for each in siblings):
+            forget_frozen(Path(released.repository), review_set)
 
     @staticmethod
     def _lock(common: Path) -> FileLock:
@@ -232,6 +258,30 @@ class Worktrees:
     def _record(self, key: str) -> Path:
         return self._records / f"{file_name(key)}.json"
 
+    def _left_out(self, workspace: Workspace) -> Path:
+        return self._record(workspace.workspace_key).with_suffix(".left-out")
 
-def _reason(complaint: str) -> str:
-    return "disk_full" if "No space left on device" in complaint else "git_failed"
+
+def _is_left(workspace: Workspace) -> bool:
+    if workspace.state is WorkspaceState.MAKING:
+        return True
+    return workspace.state is not WorkspaceState.RELEASED and Path(workspace.path).exists()
+
+
+def add_worktree(workspace: Workspace, is_ours: bool, marker: str | None) -> None:
+    """Have git make a worktree where none stands; ``is_ours`` tells that we had begun it."""
+    repository, branch = Path(workspace.repository), workspace.branch
+    if branch is None:
+        what = ["--detach", workspace.path, workspace.base_commit]
+    else:
+        tip = git_or_none(repository, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")
+        if tip is not None and not is_ours:
+            raise WorkspaceRefusedError(
+                "workspace_foreign", f"the branch {branch} exists and was not made for this run"
+            )
+        what = ["--no-track", "-b", branch, workspace.path, workspace.base_commit]
+        if tip is not None:
+            # Left by our own half-made worktree; commits on it, if any, stay on it.
+            what = [workspace.path, branch]
+    arguments = ("worktree", "add", "--quiet", *what)
+    git(repository, *arguments, timeout_s=CHECKOUT_TIMEOUT_S, marker=marker)

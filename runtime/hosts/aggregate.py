@@ -18,7 +18,8 @@ from pointsman.graph.work import (
     WorkFailure,
     WorkPhase,
 )
-from pointsman.runtime.git import GitError, head_commit, uncommitted
+from pointsman.runtime.checkouts import head_of
+from pointsman.runtime.git import GitError, GitTimeoutError, uncommitted
 from pointsman.runtime.hosts.attempts import AttemptFolder, TurnFolder
 from pointsman.runtime.hosts.supervised import (
     OPEN_STATES,
@@ -26,6 +27,7 @@ from pointsman.runtime.hosts.supervised import (
     Ending,
     RecordCorruptError,
 )
+from pointsman.runtime.linked_worktrees import standing
 
 _FAILURE_TAIL_CHARS_MAX: Final = 1_000
 # Signals a person or the system sends to end a program; any other is the program's own crash.
@@ -176,9 +178,22 @@ def _with_workspace(work: WorkAggregate, attempt: AttemptFolder) -> WorkAggregat
     """Add where the worktree stands; only a quiet one stands anywhere for certain."""
     if (record := attempt.record()) is None:
         return work
-    folder = Path(record.workspace)
     try:
-        head, changed = head_commit(folder), len(uncommitted(folder))
-    except GitError:
-        return work
+        tree = standing(Path(record.workspace), Path(record.repository))
+        head, changed = head_of(tree)[0], len(uncommitted(tree.folder))
+    except GitTimeoutError:
+        raise  # a busy machine says nothing of the work; whoever asks comes back
+    except GitError as error:
+        return _without_workspace(work, str(error))
+    if head is None:
+        return _without_workspace(work, f"{tree.folder} stands at no commit")
     return work.model_copy(update={"head_commit": head, "uncommitted_paths": changed})
+
+
+def _without_workspace(work: WorkAggregate, why: str) -> WorkAggregate:
+    """Have work fail whose worktree cannot be read: what it has done is nowhere to be seen."""
+    if work.failure is not None:
+        return work
+    message = f"the worktree cannot be read after the work: {why}"
+    failure = WorkFailure(code="workspace_unreadable", message=message)
+    return work.model_copy(update={"failure": failure})

@@ -21,34 +21,43 @@ from filelock import Timeout
 
 from pointsman.actors.host import (
     HostUnavailableError,
+    KeptWorkspace,
     ProviderCapability,
     ReportingAccess,
     RepositoryRefused,
     RepositoryState,
 )
+from pointsman.graph.evidence import Checkout, HeadReading
 from pointsman.graph.intents import (
     AnswerRequest,
     CancelCheck,
+    FreezeChange,
     InterruptExecution,
     LaunchExecution,
     PrepareWorkspace,
+    ReadHead,
     ReleaseWorkspace,
     ResumeExecution,
     SendReminder,
     StartCheck,
+    VerifyCheckout,
 )
 from pointsman.graph.work import CheckState, Found, NotFound, Receipt, Unknown, WorkAggregate
 from pointsman.runtime.bootstrap import InterruptedByCloseError
 from pointsman.runtime.checks import check_command, inspect_check
+from pointsman.runtime.git import GitTimeoutError
 from pointsman.runtime.hosts.aggregate import aggregate
+from pointsman.runtime.hosts.changes import Changes
 from pointsman.runtime.hosts.effects import Effects
 from pointsman.runtime.hosts.executions import Executions, is_taken
+from pointsman.runtime.hosts.keeping import Keeping
 from pointsman.runtime.hosts.places import Places
 from pointsman.runtime.hosts.supervised import (
     RecordCorruptError,
     RunnerError,
     SupervisedCommand,
 )
+from pointsman.runtime.hosts.turns import Turns
 from pointsman.runtime.hosts.watch import Watch
 from pointsman.runtime.providers.base import Providers
 from pointsman.runtime.repositories import inspect_repository
@@ -73,7 +82,10 @@ class LocalHost:
         worktrees = Worktrees(root / "workspaces", data.resolve() / "workspaces")
         self._executions = Executions(root, self._effects, worktrees, providers)
         self._closing = threading.Event()
-        self._places = Places(root, self._effects, worktrees, self._closing.is_set)
+        turns = Turns(root / "locks", self._closing.is_set)
+        self._places = Places(root, self._effects, worktrees, turns, self._closing.is_set)
+        self._changes = Changes(root, self._effects, worktrees, turns, self._closing.wait)
+        self._keeping = Keeping(worktrees, turns)
         self._root = root
         self._watch = Watch(wake, self._settle_loss)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -127,7 +139,28 @@ class LocalHost:
             return await self._in(self._long, lambda: self._release(order))
 
     def _release(self, order: ReleaseWorkspace) -> Receipt:
-        return self._places.release(order, [command for _, command in self._open_work()])
+        return self._places.release(order, self._open_work())
+
+    async def freeze_change(self, order: FreezeChange) -> Receipt:
+        """Freeze the change under review at one commit."""
+        async with self._alone(order.review_set_id):
+            return await self._in(self._long, lambda: self._changes.freeze(order))
+
+    async def verify_checkout(self, order: VerifyCheckout) -> Checkout:
+        """Look whether a reviewer's worktree is what was frozen."""
+        return await self._in(self._long, lambda: self._changes.verify(order))
+
+    async def read_head(self, order: ReadHead) -> HeadReading:
+        """Look where the change under review stands now."""
+        return await self._in(self._long, lambda: self._changes.head(order))
+
+    async def workspaces(self) -> tuple[KeptWorkspace, ...]:
+        """List the worktrees on disk, and why each is kept."""
+        return await self._in(self._long, lambda: self._keeping.every(self._open_work()))
+
+    async def prune_workspaces(self, keys: tuple[str, ...]) -> tuple[KeptWorkspace, ...]:
+        """Remove those of the named worktrees that nothing keeps and nobody works in."""
+        return await self._in(self._long, lambda: self._keeping.prune(keys, self._open_work()))
 
     async def launch(self, order: LaunchExecution, access: ReportingAccess) -> Receipt:
         """Start the agent."""
@@ -207,7 +240,7 @@ def _outside_trouble() -> Iterator[None]:
     """Tell the engine to come back, or to look the effect up, when this machine fails us."""
     try:
         yield
-    except (RecordCorruptError, RunnerError, Timeout, OSError) as error:
+    except (RecordCorruptError, RunnerError, GitTimeoutError, Timeout, OSError) as error:
         raise HostUnavailableError(f"{type(error).__name__}: {error}") from error
     except InterruptedByCloseError as error:
         raise HostUnavailableError("the host is closing") from error

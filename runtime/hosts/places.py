@@ -4,10 +4,7 @@ All methods block and are called in threads, one at a time per workspace or chec
 """
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
-
-from filelock import FileLock
 
 from pointsman.graph.intents import CancelCheck, PrepareWorkspace, ReleaseWorkspace, StartCheck
 from pointsman.graph.work import Receipt
@@ -28,13 +25,14 @@ from pointsman.runtime.hosts.effects import (
     repeated,
     reused,
 )
+from pointsman.runtime.hosts.keeping import users_of
 from pointsman.runtime.hosts.supervised import (
     OPEN_STATES,
-    CommandSpec,
     RecordCorruptError,
     SupervisedCommand,
     read_record,
 )
+from pointsman.runtime.hosts.turns import Turns
 from pointsman.runtime.workspaces import (
     Workspace,
     WorkspaceRefusedError,
@@ -51,26 +49,22 @@ class Places:
         root: Path,
         effects: Effects,
         worktrees: Worktrees,
+        turns: Turns,
         is_closing: Callable[[], bool],
     ):
         self._root = root
         self._effects = effects
         self._worktrees = worktrees
+        self._turns = turns
         self._is_closing = is_closing
 
     def prepare(self, order: PrepareWorkspace) -> Receipt:
         """Make the worktree ready, or find it ready."""
         # Until the receipt is recorded the whole is done again, so two hosts must take turns.
-        with self._preparing(order.workspace_key):
+        with self._turns.take(order.workspace_key):
             return self._effects.once(
                 order.intent_id, order.kind, order.workspace_key, lambda: self._prepare(order)
             )
-
-    def _preparing(self, workspace_key: str) -> AbstractContextManager[object]:
-        folder = self._root / "locks"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = FileLock(folder / f"{file_name(workspace_key)}.lock")
-        return lock.acquire(cancel_check=self._is_closing)
 
     def _prepare(self, order: PrepareWorkspace) -> Receipt:
         unwanted = self._unwanted(order.workspace_key)
@@ -94,11 +88,12 @@ class Places:
             head = head_commit(Path(workspace.path))
         except WorkspaceRefusedError as refusal:
             return rejected(order.intent_id, refusal.reason, str(refusal))
+        on_branch = {} if workspace.branch is None else {"branch": workspace.branch}
         return accepted(
             order.intent_id,
             path=workspace.path,
             head_commit=head or workspace.base_commit,
-            branch=workspace.branch,
+            **on_branch,
         )
 
     def _setups(self, workspace_key: str) -> Path:
@@ -117,19 +112,21 @@ class Places:
         create_durably(marker, "{}")
         end_leftovers(self._setups(workspace_key))
 
-    def release(self, order: ReleaseWorkspace, open_work: list[SupervisedCommand]) -> Receipt:
+    def release(
+        self, order: ReleaseWorkspace, open_work: list[tuple[str, SupervisedCommand]]
+    ) -> Receipt:
         """Let go of the worktree unless something is in it or at work in it."""
 
         def act() -> Receipt:
             if end_leftovers(self._setups(order.workspace_key)):
                 return accepted(order.intent_id, kept=True, why="its set-up cannot be ended")
             workspace = self._worktrees.find(order.workspace_key)
-            if workspace is not None and _is_used(workspace, open_work):
+            if workspace is not None and users_of(workspace, open_work):
                 return accepted(order.intent_id, kept=True, why="work is going on in it")
             kept, why = self._worktrees.release(order.workspace_key)
             return accepted(order.intent_id, kept=kept, why=why)
 
-        with self._preparing(order.workspace_key):
+        with self._turns.take(order.workspace_key):
             return self._effects.once(order.intent_id, order.kind, order.workspace_key, act)
 
     def start_check(self, order: StartCheck) -> Receipt:
@@ -206,9 +203,3 @@ class Places:
             if command.state() in OPEN_STATES:
                 found.append((effect.subject, command))
         return found
-
-
-def _is_used(workspace: Workspace, open_work: list[SupervisedCommand]) -> bool:
-    below = Path(workspace.path)
-    specs = (read_record(command.folder / "spec.json", CommandSpec) for command in open_work)
-    return any(spec is not None and Path(spec.cwd).is_relative_to(below) for spec in specs)

@@ -18,6 +18,7 @@ from pydantic import TypeAdapter
 
 from pointsman.actors.host import ReportingAccess
 from pointsman.graph.intents import (
+    FreezeChange,
     Intent,
     InterruptExecution,
     LaunchExecution,
@@ -25,7 +26,8 @@ from pointsman.graph.intents import (
     SendReminder,
     StartCheck,
 )
-from pointsman.runtime.hosts import attempts, effects
+from pointsman.runtime import frozen, own_commits, workspaces
+from pointsman.runtime.hosts import attempts, changes, effects
 from pointsman.runtime.hosts.local import LocalHost
 from pointsman.runtime.hosts.supervised import SupervisedCommand
 from pointsman.runtime.providers.scripted import ScriptedProvider
@@ -35,6 +37,8 @@ ROOT: Final = Path(__file__).parents[2]
 _INTENT: Final[TypeAdapter[Any]] = TypeAdapter(Intent)
 _NOWHERE: Final = ReportingAccess(url="http://127.0.0.1:9/mcp", token="token-of-the-first-host")
 
+# The host is killed by something else.
+NEVER: Final = "never"
 POINTS: Final[dict[str, tuple[object, str, bool]]] = {
     "before the claim": (effects.Effects, "claim", False),
     "after the claim": (effects.Effects, "claim", True),
@@ -44,6 +48,12 @@ POINTS: Final[dict[str, tuple[object, str, bool]]] = {
     "after the receipt": (effects.Effects, "settle", True),
     "after the order is kept": (attempts.AttemptFolder, "keep", True),
     "after the worktree": (Worktrees, "make", True),
+    "before the worktree is begun": (Worktrees, "mark", False),
+    "after the worktree is begun": (Worktrees, "mark", True),
+    "after git has added it": (workspaces, "add_worktree", True),
+    "before the commit": (own_commits, "git", False),
+    "after the commit": (frozen, "commit_all", True),
+    "after the freezing": (changes, "freeze", True),
 }
 
 
@@ -61,6 +71,8 @@ def die_at(data: Path, point: str, *orders: Intent) -> None:
 
 
 def _arm(point: str) -> None:
+    if point == NEVER:
+        return
     owner, name, after = POINTS[point]
     original: Callable[..., Any] = getattr(owner, name)
 
@@ -76,6 +88,8 @@ async def _carry_out(host: LocalHost, order: object) -> None:
     match order:
         case PrepareWorkspace():
             await host.prepare_workspace(order)
+        case FreezeChange():
+            await host.freeze_change(order)
         case LaunchExecution():
             await host.launch(order, _NOWHERE)
         case SendReminder():

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.host_reviews import HostReviewBench
 from tests.harness.hosts import LocalBench, end_work_below
 
 
@@ -28,6 +29,21 @@ def ready(bench: LocalBench) -> LocalBench:
     """A started host with the workspace prepared."""
     assert bench.prepare().status == "accepted"
     return bench
+
+
+@pytest.fixture
+def reviewing(folder: Path) -> Iterator[HostReviewBench]:
+    """A started host for a review, without a worktree."""
+    with HostReviewBench(folder) as made:
+        yield made
+
+
+@pytest.fixture
+def changed(reviewing: HostReviewBench) -> HostReviewBench:
+    """A host whose run has committed a change in its own worktree."""
+    assert reviewing.prepare().status == "accepted"
+    reviewing.change()
+    return reviewing
 
 
 @pytest.fixture

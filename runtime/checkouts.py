@@ -1,0 +1,136 @@
+"""Comparing a worktree with a commit by content, so that no edit in it stays hidden.
+
+Git's own index can be told to overlook files, and remembers sizes and times that can be put
+back. So the commit is read into an index of ours, which knows nothing of the files, and each of
+them is compared anew. What the repository's attributes make of content (line ends, filters) is
+taken as git takes it. Nothing is written in the worktree or its git folder.
+"""
+
+import os
+import tempfile
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Final
+
+from pointsman.graph.evidence import PATHS_MAX, Checkout
+from pointsman.runtime.git import (
+    CHECKOUT_TIMEOUT_S,
+    GitError,
+    GitMissingError,
+    paths_in,
+    readable,
+)
+from pointsman.runtime.linked_worktrees import NotOursError, Standing, standing
+
+# A watcher, a cache or a hook of the repository could answer in place of the files; a replaced
+# object could answer in place of the commit.
+_SETTINGS: Final = {
+    "core.fsmonitor": "false",
+    "core.untrackedCache": "false",
+    "core.splitIndex": "false",
+    "core.ignoreStat": "false",
+    "core.hooksPath": os.devnull,
+}
+
+
+def _plain(**settings: str) -> dict[str, str]:
+    every = _SETTINGS | {name.replace("_", "."): value for name, value in settings.items()}
+    variables = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_CONFIG_COUNT": str(len(every))}
+    for number, (name, value) in enumerate(every.items()):
+        variables |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return variables
+
+
+def verify(folder: Path, repository: Path, commit: str, left_out: Collection[str]) -> Checkout:
+    """Look at a worktree; whatever cannot be read is told, never raised.
+
+    ``left_out`` are paths that a sparse checkout did not bring when the worktree was made.
+    """
+    try:
+        tree = standing(folder, repository)
+        return _look(tree, commit, left_out)
+    except GitMissingError as error:
+        return Checkout(unreadable=str(error))
+    except NotOursError:
+        return Checkout(top_level=False)
+    except (GitError, OSError) as error:
+        return Checkout(unreadable=str(error) or type(error).__name__)
+
+
+def _look(tree: Standing, commit: str, left_out: Collection[str]) -> Checkout:
+    head, branch = head_of(tree)
+    changed, untracked = compare(tree, commit, left_out)
+    staged = paths_in(
+        tree.git(
+            *("diff-index", "--cached", "-z", "--name-only", "--no-renames"),
+            *("--ignore-submodules=none", commit, "--"),
+            environment=_plain(),
+            timeout_s=CHECKOUT_TIMEOUT_S,
+        )
+    )
+    return Checkout(
+        head_commit=head,
+        branch=branch,
+        top_level=True,
+        changed=_shown(changed),
+        staged=_shown(staged),
+        untracked=untracked,
+    )
+
+
+def head_of(tree: Standing) -> tuple[str | None, str | None]:
+    """Return the commit and the branch a worktree stands on; ``None`` where there is none."""
+    return (
+        _answer(tree, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"),
+        _answer(tree, "symbolic-ref", "--quiet", "--short", "HEAD"),
+    )
+
+
+def _answer(tree: Standing, *question: str) -> str | None:
+    try:
+        return tree.git(*question).strip() or None
+    except GitMissingError:
+        raise
+    except GitError:
+        return None
+
+
+def compare(tree: Standing, commit: str, left_out: Collection[str]) -> tuple[list[str], int]:
+    """Return the paths whose content differs from a commit's, and the number of untracked ones."""
+    with tempfile.TemporaryDirectory(prefix="pointsman-") as aside:
+        # Without sparseness: the index of ours holds every file, and `left_out` tells which of
+        # them need not be there. The worktree's own settings could be made to excuse any.
+        ours = _plain(core_sparseCheckout="false") | {"GIT_INDEX_FILE": f"{aside}/index"}
+        _ask(tree, ours, "read-tree", commit)
+        _ask(tree, ours, "update-index", "-q", "--really-refresh")
+        differing = paths_in(
+            _ask(
+                tree,
+                ours,
+                *("diff-files", "-z", "--name-only", "--no-renames"),
+                "--ignore-submodules=untracked",
+            )
+        )
+        untracked = _ask(tree, ours, "ls-files", "--others", "--exclude-standard", "-z")
+    changed = [path for path in differing if path not in left_out or _is_there(tree, path)]
+    return changed, len(paths_in(untracked))
+
+
+def _ask(tree: Standing, environment: Mapping[str, str], *question: str) -> str:
+    return tree.git(*question, environment=environment, timeout_s=CHECKOUT_TIMEOUT_S)
+
+
+def _is_there(tree: Standing, path: str) -> bool:
+    return os.path.lexists(tree.folder / path)
+
+
+def paths_left_out(tree: Standing) -> list[str]:
+    """List what a sparse checkout has not brought, in a worktree nobody has worked in yet."""
+    if _answer(tree, "config", "--type=bool", "--get", "core.sparseCheckout") != "true":
+        return []
+    entries = paths_in(tree.git("ls-files", "-t", "-z", timeout_s=CHECKOUT_TIMEOUT_S))
+    return [entry[2:] for entry in entries if entry.startswith("S ")]
+
+
+def _shown(paths: list[str]) -> tuple[str, ...]:
+    return tuple(readable(path) for path in sorted(paths)[:PATHS_MAX])

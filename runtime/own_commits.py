@@ -1,0 +1,49 @@
+"""The commit that Pointsman makes itself, where a workflow says ``uncommitted: commit``."""
+
+from typing import Final
+
+from pointsman.runtime.git import CHECKOUT_TIMEOUT_S, GitError, git, git_or_none
+from pointsman.runtime.linked_worktrees import Standing
+
+_TRAILER: Final = "Pointsman-Review-Set"
+_IDENTITY: Final = ("-c", "user.name=Pointsman", "-c", "user.email=pointsman@pointsman.invalid")
+_SUBJECT: Final = "Commit what was left uncommitted, for review"
+_BODY: Final = "Made by Pointsman, as the workflow says `uncommitted: commit`."
+
+
+class CommitRefusedError(GitError):
+    """Git, or a hook of the repository, did not let us commit."""
+
+
+def commit_all(tree: Standing, review_set_id: str, marker: str) -> None:
+    """Commit everything that is not ignored, under the repository's own rules.
+
+    When it is refused, what was to be committed stays in the index and in the files.
+    """
+    message = f"{_SUBJECT}\n\n{_BODY}\n\n{_TRAILER}: {review_set_id}"
+    git(tree.folder, "add", "--all", timeout_s=CHECKOUT_TIMEOUT_S, marker=marker)
+    if git_or_none(tree.folder, "diff-index", "--cached", "--quiet", "HEAD", "--") is not None:
+        return  # nothing that a commit could hold
+    try:
+        git(
+            tree.folder,
+            *_identity(tree),
+            *("commit", "--quiet", "--message", message),
+            timeout_s=CHECKOUT_TIMEOUT_S,
+            marker=marker,
+        )
+    except GitError as error:
+        raise CommitRefusedError(
+            f"the uncommitted changes could not be committed (a hook may have refused): {error}"
+        ) from error
+
+
+def was_committed_for(tree: Standing, review_set_id: str) -> bool:
+    """Tell whether the latest commit is the one made for a review set."""
+    trailer = f"--format=%(trailers:key={_TRAILER},valueonly)"
+    return tree.git("log", "--max-count=1", trailer, "HEAD").strip() == review_set_id
+
+
+def _identity(tree: Standing) -> tuple[str, ...]:
+    """Sign as Pointsman only where git knows nobody else."""
+    return () if git_or_none(tree.folder, "var", "GIT_COMMITTER_IDENT") is not None else _IDENTITY
