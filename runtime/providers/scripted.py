@@ -11,6 +11,7 @@ from typing import Final
 
 import pointsman
 from pointsman.actors.host import ProviderCapability, ReportingAccess
+from pointsman.graph import ids
 from pointsman.graph.work import HostRunCause
 from pointsman.runtime.hosts.durable import create_durably
 from pointsman.runtime.providers.base import CommandLine, ProviderRefusedError, Turn
@@ -53,18 +54,20 @@ class ScriptedProvider:
             )
         text = find_script(name, Path(turn.workspace), Path(turn.repository))
         script = parse_script(name, text)
+        visit, try_number, branch = place_in_run(turn.attempt_id)
         if turn.cause is HostRunCause.LAUNCH:
-            steps = script.for_work(*visit_and_try(turn.attempt_id))
+            steps = script.for_work(visit, try_number, branch)
         else:
-            steps = script.on_reminder
+            steps = script.for_reminder(branch)
         plan = Path(turn.session_folder) / f"plan-{turn.ordinal}.json"
         create_durably(plan, STEPS.dump_json(steps).decode())
 
 
-def visit_and_try(attempt_id: str) -> tuple[int, int]:
-    """Read the visit's and the try's number from an attempt id (``graph.ids``)."""
-    *_, visit, try_number = ("", "", *attempt_id.split("."))
-    return (
-        int(visit) if visit.isdecimal() else 1,
-        int(try_number) if try_number.isdecimal() else 1,
-    )
+def place_in_run(attempt_id: str) -> tuple[int, int, str | None]:
+    """Read the visit's number, the try's number and the branch from an attempt id."""
+    try:
+        place = ids.place_of(attempt_id)
+    except ValueError:
+        return 1, 1, None
+    visit, last = place.visit.rpartition(".")[2], attempt_id.rpartition(".")[2]
+    return int(visit), int(last) if last.isdecimal() else 1, place.branch

@@ -23,6 +23,9 @@ _IDENTITY: Final = ("-c", "user.name=Scripted Agent", "-c", "user.email=agent@po
 _UNSIGNED: Final = ("-c", "commit.gpgsign=false")
 
 
+_EDITING: Final = frozenset({"write", "append", "replace", "delete", "touch", "commit"})
+
+
 class GiveUpError(Exception):
     """The script cannot go on; the agent ends with exit code 1."""
 
@@ -69,12 +72,24 @@ class Agent:
 
     def _do(self, step: dict[str, Any], progress: dict[str, Any], number: int) -> None:
         name = step["do"]
+        if self._is_denied(step):
+            raise GiveUpError(f"denied in review mode: {name} {step.get('path', '')}".strip())
         if name in _ACTS:
             _ACTS[name](step)
         elif name == "ask_approval":
             self._ask(step, number)
         else:
             self._report(step, progress, number)
+
+    def _is_denied(self, step: dict[str, Any]) -> bool:
+        """Deny a reviewer its editing tools; what a command of its own does nobody can deny.
+
+        A file touched outside the worktree is a milestone for whoever waits, and no edit.
+        """
+        if self._turn["agent"]["mode"] != "review" or step["do"] not in _EDITING:
+            return False
+        inside = Path(step.get("path", ".")).resolve().is_relative_to(Path.cwd())
+        return step["do"] != "touch" or inside
 
     def _ask(self, step: dict[str, Any], number: int) -> None:
         request = {

@@ -11,12 +11,19 @@ A script is what a ``scripted`` agent does, in YAML or JSON::
     tries:                                   # by the number of the try, after a person's Retry
       2: [report: {outcome: completed, summary: Done at the second try}]
     on_reminder: [report_again]              # what is done when the workflow asks for the report
+    branches:                                # by the branch of a group that the agent reviews
+      security: [report: {outcome: failed, summary: A secret in the log}]
+      style: {visits: {2: [report: {outcome: completed, summary: Mended}]}}
 
 For a turn the first that fits is taken: ``on_reminder`` for a reminder (without one, nothing is
-done), a fitting ``tries`` from the second try on, a fitting ``visits``, ``steps``. A resumed turn
-goes on at the first step that was not finished; that step is done again, so each is safe to
-repeat: ``report`` repeats under the same retry key, ``commit`` without changes does nothing,
-``run`` and ``background`` run again.
+done), a fitting ``tries`` from the second try on, a fitting ``visits``, ``steps``. A branch may
+have all of these of its own, which come first; where it has none that fits, the script's do. Its
+visit is that of its group.
+
+A resumed turn goes on at the first step that was not finished; that step is done again, so each
+is safe to repeat: ``report`` repeats under the same retry key, ``commit`` without changes does
+nothing, ``run`` and ``background`` run again. In review mode ``write``, ``append``, ``replace``,
+``delete``, ``commit`` and a ``touch`` in the worktree are denied and end the agent with 1.
 
 Steps are listed in ``Step``. A step with one main value may be written short (``say: hello``,
 ``sleep: 2``, ``run: make``, ``crash: 3``), one without any as its bare name (``hang``).
@@ -203,7 +210,20 @@ def _long_form(value: object) -> object:
     """Write every step of a script in full."""
     if not isinstance(value, dict):
         return value
-    return {name: _long_steps(given) for name, given in value.items()}
+    return {
+        name: _long_branches(given) if name == "branches" else _long_steps(given)
+        for name, given in value.items()
+    }
+
+
+def _long_branches(value: object) -> object:
+    """Write each branch in full; a plain list is its steps."""
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: _long_form({"steps": given} if isinstance(given, list) else given)
+        for name, given in value.items()
+    }
 
 
 def _long_steps(value: object) -> object:
@@ -263,19 +283,38 @@ Steps = tuple[Step, ...]
 STEPS: Final = TypeAdapter[tuple[Any, ...]](Steps)
 
 
-class Script(Model):
-    """One script: the steps of every turn it is made for."""
+class Part(Model):
+    """The steps of the turns of one branch, or of all that nobody else has steps for."""
 
-    steps: Steps = ()
+    steps: Steps | None = None
     visits: dict[int, Steps] = {}
     tries: dict[int, Steps] = {}
-    on_reminder: Steps = ()
+    on_reminder: Steps | None = None
 
-    def for_work(self, visit: int, try_number: int) -> Steps:
-        """Return what is done in a try of a visit."""
+    def fitting(self, visit: int, try_number: int) -> Steps | None:
+        """Return what is done in a try of a visit; ``None`` when nothing is said of it."""
         if try_number > 1 and try_number in self.tries:
             return self.tries[try_number]
         return self.visits.get(visit, self.steps)
+
+
+class Script(Part):
+    """One script: the steps of every turn it is made for."""
+
+    branches: dict[str, Part] = {}
+
+    def for_work(self, visit: int, try_number: int, branch: str | None = None) -> Steps:
+        """Return what is done in a try of a visit, by the reviewer of a branch if there is one."""
+        steps = self._of(branch).fitting(visit, try_number)
+        return steps if steps is not None else self.fitting(visit, try_number) or ()
+
+    def for_reminder(self, branch: str | None = None) -> Steps:
+        """Return what is done when the workflow asks for the report."""
+        steps = self._of(branch).on_reminder
+        return steps if steps is not None else self.on_reminder or ()
+
+    def _of(self, branch: str | None) -> Part:
+        return self.branches.get(branch, Part()) if branch is not None else Part()
 
 
 def find_script(name: str, workspace: Path, repository: Path) -> str:

@@ -7,13 +7,20 @@ import pytest
 
 from pointsman.runtime.providers.base import ProviderRefusedError
 from pointsman.runtime.providers.scripted import place_in_run
-from pointsman.runtime.providers.scripts import STEPS, Script, find_script, parse_script
+from pointsman.runtime.providers.scripts import (
+    STEPS,
+    Say,
+    Script,
+    Steps,
+    find_script,
+    parse_script,
+)
 
 PACKAGED = Path(__file__).parents[4] / "examples" / "scripts"
 
 
 def steps(text: str) -> list[dict[str, Any]]:
-    parsed: list[dict[str, Any]] = STEPS.dump_python(parse_script("x", text).steps)
+    parsed: list[dict[str, Any]] = STEPS.dump_python(parse_script("x", text).steps or ())
     return [{name: value for name, value in step.items() if value is not None} for step in parsed]
 
 
@@ -97,6 +104,10 @@ def test_the_place_in_the_run_is_read_from_the_attempt(
     assert place_in_run(attempt) == place
 
 
+def _said(steps: Steps) -> list[str]:
+    return [step.text for step in steps if isinstance(step, Say)]
+
+
 def test_a_branch_has_steps_of_its_own_by_visit_and_try() -> None:
     script = parse_script(
         "s",
@@ -106,11 +117,11 @@ def test_a_branch_has_steps_of_its_own_by_visit_and_try() -> None:
     )
 
     def said(visit: int, try_number: int, branch: str | None) -> list[str]:
-        return [step.text for step in script.for_work(visit, try_number, branch)]
+        return _said(script.for_work(visit, try_number, branch))
 
     assert said(1, 1, None) == said(1, 1, "other") == ["a"]
     assert said(1, 2, "security") == said(2, 1, "security") == ["d"]
     assert [said(1, 1, "style"), said(2, 1, "style")] == [["a"], ["e"]]
     assert [said(2, 3, "style"), said(1, 2, "style")] == [["f"], ["b"]]
-    assert [step.text for step in script.for_reminder("security")] == ["c"]
+    assert _said(script.for_reminder("security")) == ["c"]
     assert script.for_reminder("style") == ()
