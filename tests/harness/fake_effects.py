@@ -54,7 +54,7 @@ class FakeEffects:
         act: Callable[[], object] = lambda: None,
         **host_ref: JsonScalar,
     ) -> Receipt:
-        """Act once a key; asked again, answer with the first receipt."""
+        """Act once a key; asked again, give the first answer."""
         return await self._answered(order, act, self._refusals.get(order.kind), host_ref)
 
     async def _refused(self, order: intents.Intent, reason: str) -> Receipt:
@@ -73,7 +73,8 @@ class FakeEffects:
         with self._changed:
             known = self._receipts.get(key)
             if known is not None:
-                return known.model_copy(update={"status": ReceiptStatus.ALREADY})
+                again = {"status": ReceiptStatus.ALREADY} if known.reason is None else {}
+                return known.model_copy(update=again)
             if refusal is None:
                 act()
                 self._count(order.kind)

@@ -208,7 +208,8 @@ class FakeHost(FakeEffects):
         await self._read(order.kind)
         prepared = self._prepared.get(order.workspace_key)
         if prepared is None:
-            return Checkout(unreadable="there is no such worktree")
+            gone = f"{order.workspace_key}:release" in self._receipts
+            return Checkout() if gone else Checkout(unreadable="there is no such worktree")
         fits = Checkout(head_commit=prepared.base_commit, top_level=True)
         return fits.model_copy(update=self._checkouts.get(order.workspace_key, {}))
 
