@@ -4,19 +4,28 @@ Every answer is a typed, JSON-able model; nothing here wakes a run. The trace of
 ``runtime.trace``'s.
 """
 
-from datetime import UTC, datetime
 from typing import Any
 
 from pointsman.graph import ids
 from pointsman.graph.allowed import AllowedAction, allowed_actions, deciders
-from pointsman.graph.attempt import Attempt
 from pointsman.graph.definition import GateDeciders
 from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.project import project
 from pointsman.graph.projection import AttentionItem, RunSummary
 from pointsman.graph.run import Run, RunState, Visit
 from pointsman.runtime.problems import PointsmanError
+from pointsman.runtime.review_views import GateReviewView, ReviewView, gate_review, review_views
 from pointsman.runtime.trace import TraceEntry, trace_entry
+from pointsman.runtime.work_views import (
+    AttemptView,
+    ReportView,
+    RequestView,
+    TimeoutView,
+    UnresolvedView,
+    attempt_view,
+    timestamp,
+    unresolved_view,
+)
 from pointsman.storage.journal import Journal
 
 __all__ = [
@@ -25,6 +34,7 @@ __all__ = [
     "GateView",
     "ReportView",
     "RequestView",
+    "ReviewView",
     "RunRow",
     "RunView",
     "TimeoutView",
@@ -52,7 +62,10 @@ class WorkflowView(Model):
 
 
 class GateView(Model):
-    """A gate that waits for a decision on ``head_commit``; ``revision`` must be given back."""
+    """A gate that waits for a decision on ``head_commit``; ``revision`` must be given back.
+
+    ``review`` is what an approval relies on, if the definition names a review.
+    """
 
     gate_id: str
     title: str
@@ -61,62 +74,7 @@ class GateView(Model):
     offered: list[str]
     head_commit: str | None = None
     deciders: GateDeciders | None = None
-
-
-class UnresolvedView(Model):
-    """Why the current visit has no result; ``revision`` must be given back with an action."""
-
-    reason: str
-    detail: str
-    revision: int
-
-
-class ReportView(Model):
-    """An agent's accepted report: a claim. Checks and gates are separate evidence."""
-
-    receipt_id: str
-    accepted_at: str
-    payload_digest: str
-    outcome: str
-    summary: str
-    data: dict[str, JsonScalar]
-    evidence: list[dict[str, str]]
-
-
-class RequestView(Model):
-    """What the native harness asks a person; ``answered`` while the answer is on its way."""
-
-    request_id: str
-    kind: str
-    question: str
-    answerable: str
-    answered: bool
-
-
-class TimeoutView(Model):
-    """The execution timeout: what was left at its last start or stop.
-
-    ``times_out_at`` is set only while it runs; it stands still while a person is asked.
-    """
-
-    remaining_s: float
-    times_out_at: str | None
-
-
-class AttemptView(Model):
-    """The attempt in force of an agent's visit."""
-
-    attempt_id: str
-    try_number: int
-    status: str
-    thread_id: str
-    report: ReportView | None
-    reminder: str
-    requests: list[RequestView]
-    timeout: TimeoutView
-    outcome: str | None
-    outcome_reason: str | None
-    resumable: bool
+    review: GateReviewView | None = None
 
 
 class AttentionView(Model):
@@ -130,6 +88,7 @@ class AttentionView(Model):
     detail: str
     since: str
     thread_id: str | None
+    branch: str | None = None
 
 
 class RunRow(Model):
@@ -147,7 +106,11 @@ class RunRow(Model):
 
 
 class RunView(Model):
-    """Everything a client may show of a run now; ``version`` counts its events."""
+    """Everything a client may show of a run now; ``version`` counts its events.
+
+    ``reviews`` has the latest review of each join. ``attempt`` and ``unresolved`` are the current
+    visit's; those of reviewers stand in their branches.
+    """
 
     run_id: str
     state: str
@@ -171,6 +134,7 @@ class RunView(Model):
     gate: GateView | None
     unresolved: UnresolvedView | None
     attempt: AttemptView | None
+    reviews: dict[str, ReviewView] = {}
     open_work: list[str]
     processes_left: dict[str, int]
     allowed_actions: list[AllowedAction]
@@ -179,12 +143,6 @@ class RunView(Model):
     started_at: str
     updated_at: str
     ended_at: str | None
-
-
-def timestamp(at_ms: int) -> str:
-    """Return an instant as RFC 3339 text in UTC, to the millisecond."""
-    moment = datetime.fromtimestamp(at_ms / 1000, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def known_run(journal: Journal, run_id: str) -> Run:
@@ -240,7 +198,8 @@ def view_of(run: Run) -> RunView:
         results={name: each.model_dump(mode="json") for name, each in run.results.items()},
         gate=_gate(run, visit),
         unresolved=_unresolved(run, visit),
-        attempt=_attempt(visit.attempt) if visit is not None and visit.attempt else None,
+        attempt=attempt_view(visit.attempt) if visit is not None and visit.attempt else None,
+        reviews=review_views(run),
         open_work=list(projection.summary.open_work),
         processes_left=run.processes_left_count,
         allowed_actions=list(allowed_actions(run)),
@@ -264,6 +223,7 @@ def _gate(run: Run, visit: Visit | None) -> GateView | None:
         offered=[each.value for each in gate.offered],
         head_commit=gate.head_commit,
         deciders=deciders(run),
+        review=gate_review(run),
     )
 
 
@@ -271,51 +231,7 @@ def _unresolved(run: Run, visit: Visit | None) -> UnresolvedView | None:
     why = visit.unresolved if visit is not None else None
     if why is None or run.ended or run.cancellation is not None:
         return None
-    return UnresolvedView(reason=why.reason.value, detail=why.detail, revision=why.revision)
-
-
-def _attempt(attempt: Attempt) -> AttemptView:
-    since = attempt.running_since_ms
-    return AttemptView(
-        attempt_id=attempt.attempt_id,
-        try_number=attempt.try_number,
-        status=attempt.status.value,
-        thread_id=ids.thread_id(attempt.attempt_id),
-        report=_report(attempt),
-        reminder=attempt.reminder.value,
-        requests=[
-            RequestView(
-                request_id=each.request.request_id,
-                kind=each.request.kind.value,
-                question=each.request.question,
-                answerable=each.request.answerable,
-                answered=each.answered,
-            )
-            for each in attempt.requests
-        ],
-        timeout=TimeoutView(
-            remaining_s=attempt.remaining_ms / 1000,
-            times_out_at=timestamp(since + attempt.remaining_ms) if since is not None else None,
-        ),
-        outcome=attempt.outcome.value if attempt.outcome is not None else None,
-        outcome_reason=attempt.outcome_reason,
-        resumable=attempt.resumable,
-    )
-
-
-def _report(attempt: Attempt) -> ReportView | None:
-    report = attempt.report
-    if report is None:
-        return None
-    return ReportView(
-        receipt_id=report.receipt_id,
-        accepted_at=timestamp(report.accepted_at_ms),
-        payload_digest=report.payload_digest,
-        outcome=report.outcome.value,
-        summary=report.summary,
-        data=report.data,
-        evidence=[each.model_dump(mode="json") for each in report.evidence],
-    )
+    return unresolved_view(why)
 
 
 def _attention(item: AttentionItem) -> AttentionView:
@@ -328,6 +244,7 @@ def _attention(item: AttentionItem) -> AttentionView:
         detail=item.detail,
         since=timestamp(item.since_ms),
         thread_id=item.thread_id,
+        branch=item.branch,
     )
 
 

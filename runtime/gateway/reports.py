@@ -13,8 +13,8 @@ from pointsman.actors.messages import Message, Unavailable
 from pointsman.graph import ids
 from pointsman.graph.commands import SubmitReport
 from pointsman.graph.contract import describe
-from pointsman.graph.definition import AgentNode
 from pointsman.graph.rejections import Rejected, RejectionCode
+from pointsman.graph.tried import assigned
 from pointsman.runtime.gateway.telling import Supervising, tell
 from pointsman.runtime.gateway.wire import ReportAnswer, ReportFieldError, ReportReceipt
 from pointsman.runtime.problems import PointsmanError
@@ -75,10 +75,11 @@ class Reports:
         if attempt_id is None:
             return _unauthorized()
         run = known_run(self._journal, ids.run_of(attempt_id))
-        step = attempt_id.split(".")[1]
-        node = run.workflow.nodes[step]
-        assert isinstance(node, AgentNode), f"{attempt_id} is no agent's"
-        return {"step": step, "attempt_id": attempt_id, **describe(node.report)}
+        work = assigned(run.workflow, attempt_id)
+        assert work is not None, f"{attempt_id} is no agent's"
+        place = ids.place_of(attempt_id)
+        step = place.node if place.branch is None else f"{place.node}.{place.branch}"
+        return {"step": step, "attempt_id": attempt_id, **describe(work.report)}
 
 
 def sub_agent_refused() -> ReportAnswer:
