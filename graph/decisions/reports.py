@@ -4,10 +4,11 @@ Spec, *Acceptance and receipts*. Acceptance never advances the run; settlement d
 """
 
 from pointsman.graph import ids
-from pointsman.graph.attempt import AcceptedReport, Attempt, AttemptStatus, ReportReceipt
+from pointsman.graph.attempt import AcceptedReport, Attempt, ReportReceipt
 from pointsman.graph.commands import SubmitReport
 from pointsman.graph.contract import Envelope, EnvelopeProblems, check_envelope
 from pointsman.graph.events import ReportAccepted
+from pointsman.graph.owed_work import OPEN_ATTEMPT
 from pointsman.graph.rejections import Rejected, RejectionCode
 from pointsman.graph.replies import Accepted, Reply, Verdict
 from pointsman.graph.run import Run
@@ -35,7 +36,7 @@ def submit_report(run: Run, command: SubmitReport, at_ms: int) -> Verdict:
     if kept is not None:
         return _again(run, command.attempt_id, kept, checked)
     attempt = attempt_in_force(run, command.attempt_id) or _ended(run, command.attempt_id)
-    refusal = _refusal(run, attempt)
+    refusal = _refusal(run, attempt, command.attempt_id)
     if refusal is not None or attempt is None:
         return refusal or Rejected(code=RejectionCode.STALE_ATTEMPT, message=_STALE)
     return _accept(run, attempt, checked, at_ms)
@@ -76,18 +77,24 @@ def _again(
     return Accepted(events=(), reply=reply.model_copy(update={"duplicate": True}))
 
 
-def _refusal(run: Run, attempt: Attempt | None) -> Rejected | None:
+def _refusal(run: Run, attempt: Attempt | None, attempt_id: str) -> Rejected | None:
     if run.cancellation is not None:
         return Rejected(code=RejectionCode.CANCELLED, message="the run was canceled; stop working")
-    if attempt is None:
+    if attempt is None and not _ended_its_branch(run, attempt_id):
         return Rejected(code=RejectionCode.STALE_ATTEMPT, message=_STALE)
-    open_ = attempt.status in (AttemptStatus.SCHEDULED, AttemptStatus.LAUNCHED)
-    if not open_ or attempt.timed_out:
+    open_ = attempt is not None and attempt.status in OPEN_ATTEMPT
+    if attempt is None or not open_ or attempt.timed_out:
         return Rejected(
             code=RejectionCode.SETTLED,
             message="this attempt's work has ended; it can no longer report",
         )
     return None
+
+
+def _ended_its_branch(run: Run, attempt_id: str) -> bool:
+    """Tell whether it was a reviewer's last attempt: no newer one has taken over."""
+    latest = (b.attempt for review in run.reviews.values() for b in review.branches)
+    return any(each is not None and each.attempt_id == attempt_id for each in latest)
 
 
 def _accept(run: Run, attempt: Attempt, envelope: Envelope, at_ms: int) -> Verdict:

@@ -1,9 +1,11 @@
 """Drives parallel reviews of the pure core by hand: the host's part for each branch, by name."""
 
+import copy
 from typing import Any
 
 from pointsman.graph import commands as cmd
 from pointsman.graph import ids
+from pointsman.graph.allowed import allowed_actions
 from pointsman.graph.attempt import Attempt
 from pointsman.graph.definition import Workflow
 from pointsman.graph.evidence import Checkout, HeadReading
@@ -12,7 +14,7 @@ from pointsman.graph.owed import owed_intents
 from pointsman.graph.replies import Verdict
 from pointsman.graph.results import GateDecision
 from pointsman.graph.review_set import ReviewBranch, ReviewSet
-from pointsman.graph.work import Receipt, ReceiptStatus, WorkAggregate, WorkPhase
+from pointsman.graph.work import Receipt, ReceiptStatus, Stop, WorkAggregate, WorkPhase
 from tests.harness.core import Process, agent, envelope, field, turn, workflow
 
 FROZEN = "2" * 40
@@ -68,6 +70,12 @@ class ReviewProcess(Process):
 
     def __init__(self, definition: Workflow | None = None, **inputs: Any) -> None:
         super().__init__(definition or reviewed(), **inputs)
+
+    def twin(self) -> "ReviewProcess":
+        """Return a process that goes on from the same moment by itself."""
+        twin = copy.copy(self)
+        twin.recorded = list(self.recorded)
+        return twin
 
     @property
     def review(self) -> ReviewSet:
@@ -185,6 +193,61 @@ class ReviewProcess(Process):
             self.report_of(name, blockers)
             self.settle(name)
         return self
+
+    # --- what goes wrong, and what people do about it ---
+
+    def stop(self, name: str, *, resumable: bool = True) -> Verdict:
+        """Have a person stop a branch's agent."""
+        return self.observe_branch(name, stop=Stop(by="user"), resumable=resumable)
+
+    def fire(self, deadline_id: str, after_s: int = 7200) -> Verdict:
+        """Let time go by, and one deadline come."""
+        self.now_ms += after_s * 1000
+        return self.send(cmd.FireDeadline(deadline_id=deadline_id))
+
+    def pass_deadline(self, name: str, after_s: int = 7200) -> Verdict:
+        """Let a branch's absolute deadline come."""
+        return self.fire(f"{self.branch(name).branch_id}:deadline", after_s)
+
+    def time_out(self, name: str) -> Verdict:
+        """Let the execution timeout of a branch's attempt run out."""
+        return self.fire(f"{self.attempt_of(name).attempt_id}:timeout")
+
+    def retry_branch(self, name: str) -> Verdict:
+        branch = self.branch(name)
+        revision = branch.unresolved.revision if branch.unresolved is not None else -1
+        command = cmd.RetryVisit(visit_id=branch.branch_id, revision=revision, requested_by="ann")
+        return self.send(command)
+
+    def resume_branch(self, name: str) -> Verdict:
+        branch = self.branch(name)
+        revision = branch.unresolved.revision if branch.unresolved is not None else -1
+        attempt = self.attempt_of(name).attempt_id
+        command = cmd.ResumeAttempt(attempt_id=attempt, revision=revision, requested_by="ann")
+        return self.send(command)
+
+    def review_again(self) -> Verdict:
+        """Ask for a new generation where it is offered."""
+        offered = [each for each in allowed_actions(self.state) if each.action == "review_again"]
+        target, revision = (
+            (offered[0].target, offered[0].revision or 0) if offered else (self.visit.visit_id, 0)
+        )
+        command = cmd.ReviewAgain(visit_id=target, revision=revision, requested_by="ann")
+        return self.send(command)
+
+    def actions(self) -> list[tuple[str, str]]:
+        """Return what people may do now, each with the last part of its target."""
+        return [
+            (each.action.value, each.target.partition(".")[2])
+            for each in allowed_actions(self.state)
+        ]
+
+    def ending(self, name: str) -> str | None:
+        """Return how a branch ended: its outcome, and the reason if there is one."""
+        ending = self.branch(name).ending
+        if ending is None:
+            return None
+        return " ".join(each.value for each in (ending.outcome, ending.reason) if each is not None)
 
     def see_head(self, head: str | None = FROZEN, why: str | None = None) -> Verdict:
         """Show where the reviewed change stands, to the visit that waits for it or to the gate."""
