@@ -17,6 +17,7 @@ from pointsman.graph.definition import (
 from pointsman.graph.events import UnresolvedReason
 from pointsman.graph.freshness import fits_again, relied_on, stands
 from pointsman.graph.model import Model
+from pointsman.graph.owed_reviews import change_of
 from pointsman.graph.review_set import ReviewBranch
 from pointsman.graph.run import OpenGate, Run, Visit
 from pointsman.graph.tried import in_force
@@ -159,9 +160,9 @@ def can_retry(run: Run, tried: Visit | ReviewBranch) -> bool:
     match run.workflow.nodes[tried.node]:
         case AgentNode() | CheckNode() | DecisionNode():
             return run.visits_left > 0
-        case ParallelNode():
-            # The retry itself, and then a visit for each branch.
-            return fits_again(run, tried.node)
+        case ParallelNode() as group:
+            # The retry itself, and then a visit for each branch; a bad name stays a bad name.
+            return change_of(run, group) is not None and fits_again(run, tried.node)
         case _:
             return False
 

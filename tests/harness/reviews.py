@@ -32,8 +32,13 @@ def reviewer(**more: Any) -> dict[str, Any]:
     }
 
 
-def reviewed(branches: tuple[str, ...] = BRANCHES, **nodes: Any) -> Workflow:
-    """Return work → reviewers → review → verdict (back once) → gate, with nodes replaced."""
+def reviewed(
+    branches: tuple[str, ...] = BRANCHES, *, top: dict[str, Any] | None = None, **nodes: Any
+) -> Workflow:
+    """Return work → reviewers → review → verdict (back once) → gate, with nodes replaced.
+
+    ``top`` are further keys of the workflow itself.
+    """
     found = [{"field": f"join.review.{each}.blockers", "gt": 0} for each in branches]
     back = {"to": "work", "repeat": {"max": 1, "at_limit": "look"}}
     made: dict[str, Any] = {
@@ -59,7 +64,7 @@ def reviewed(branches: tuple[str, ...] = BRANCHES, **nodes: Any) -> Workflow:
         "look": {"kind": "gate", "title": "A person must look"},
         "done": {"kind": "end"},
     }
-    return workflow(entry="work", nodes={**made, **nodes})
+    return workflow(entry="work", nodes={**made, **nodes}, **(top or {}))
 
 
 class ReviewProcess(Process):
