@@ -171,6 +171,11 @@ class ReviewProcess(Process):
         made = envelope(data={"blockers": blockers})
         return cmd.SubmitReport(attempt_id=attempt_id, envelope=made)
 
+    def aggregate_of(self, attempt_id: str) -> WorkAggregate:
+        """Return quiet work of one turn."""
+        quiet = WorkPhase.QUIET
+        return WorkAggregate(attempt_id=attempt_id, host_sequence=1, phase=quiet, runs=(turn(1),))
+
     def observe_branch(self, name: str, **changes: Any) -> Verdict:
         """Show a branch's work; by default quiet after all turns that were asked for."""
         attempt = self.attempt_of(name)
@@ -180,12 +185,7 @@ class ReviewProcess(Process):
         for number in range(1, attempt.resumes + 1):
             key = ids.effect_key(attempt.attempt_id, f"resume.{number}")
             turns.append(turn(len(turns) + 1, cause_key=key))
-        quiet = WorkAggregate(
-            attempt_id=attempt.attempt_id,
-            host_sequence=1,
-            phase=WorkPhase.QUIET,
-            runs=tuple(turns),
-        )
+        quiet = self.aggregate_of(attempt.attempt_id).model_copy(update={"runs": tuple(turns)})
         return self.send(cmd.ObserveWork(work=quiet.model_copy(update=changes)))
 
     def settle(self, name: str, **changes: Any) -> "ReviewProcess":
@@ -261,8 +261,13 @@ class ReviewProcess(Process):
 
     def see_head(self, head: str | None = FROZEN, why: str | None = None) -> Verdict:
         """Show where the reviewed change stands, to the visit that waits for it or to the gate."""
+        return self.see_head_for(self.visit.visit_id, head, why)
+
+    def see_head_for(
+        self, visit_id: str, head: str | None = FROZEN, why: str | None = None
+    ) -> Verdict:
         reading = HeadReading(head_commit=head, unavailable=why)
-        return self.send(cmd.ObserveHead(visit_id=self.visit.visit_id, reading=reading))
+        return self.send(cmd.ObserveHead(visit_id=visit_id, reading=reading))
 
     def approve(self, head: str | None = FROZEN, **more: Any) -> Verdict:
         """Approve, with the head as it was read for this very command."""
