@@ -14,7 +14,12 @@ from typing import Final
 from pointsman.graph.definition import SetupCommand, WorkspaceSetup
 from pointsman.runtime.hosts import processes
 from pointsman.runtime.hosts.environment import inherited
-from pointsman.runtime.hosts.supervised import CommandSpec, ExitRecord, SupervisedCommand
+from pointsman.runtime.hosts.supervised import (
+    OPEN_STATES,
+    CommandSpec,
+    ExitRecord,
+    SupervisedCommand,
+)
 from pointsman.runtime.workspaces import WorkspaceRefusedError
 
 _COPIED_ENTRIES_MAX: Final = 10_000
@@ -71,6 +76,13 @@ def end_leftovers(records: Path) -> int:
     return left + sum(
         SupervisedCommand(step).end() for earlier in _folders(records) for step in _folders(earlier)
     )
+
+
+def is_under_way(records: Path) -> bool:
+    """Tell whether anything of a set-up runs, also one that a host began and did not finish."""
+    steps = (step for earlier in _folders(records) for step in _folders(earlier))
+    is_open = any(SupervisedCommand(step).state() in OPEN_STATES for step in steps)
+    return is_open or bool(processes.marked(str(records)))
 
 
 def _folders(parent: Path) -> list[Path]:

@@ -17,6 +17,7 @@ from pointsman.runtime.git import (
     CHECKOUT_TIMEOUT_S,
     GitError,
     GitMissingError,
+    GitTimeoutError,
     paths_in,
     readable,
 )
@@ -89,7 +90,7 @@ def head_of(tree: Standing) -> tuple[str | None, str | None]:
 def _answer(tree: Standing, *question: str) -> str | None:
     try:
         return tree.git(*question).strip() or None
-    except GitMissingError:
+    except (GitMissingError, GitTimeoutError):
         raise
     except GitError:
         return None
@@ -103,17 +104,50 @@ def compare(tree: Standing, commit: str, left_out: Collection[str]) -> tuple[lis
         ours = _plain(core_sparseCheckout="false") | {"GIT_INDEX_FILE": f"{aside}/index"}
         _ask(tree, ours, "read-tree", commit)
         _ask(tree, ours, "update-index", "-q", "--really-refresh")
-        differing = paths_in(
-            _ask(
-                tree,
-                ours,
-                *("diff-files", "-z", "--name-only", "--no-renames"),
-                "--ignore-submodules=untracked",
-            )
-        )
+        raw = ("diff-files", "-z", "--no-abbrev", "--no-renames", "--ignore-submodules=untracked")
+        differing = _edits(paths_in(_ask(tree, ours, *raw)))
         untracked = _ask(tree, ours, "ls-files", "--others", "--exclude-standard", "-z")
-    changed = [path for path in differing if path not in left_out or _is_there(tree, path)]
+    as_committed = _as_committed(tree, differing)
+    changed = [
+        path
+        for path in differing
+        if path not in as_committed and (path not in left_out or _is_there(tree, path))
+    ]
     return changed, len(paths_in(untracked))
+
+
+def _edits(fields: list[str]) -> dict[str, str | None]:
+    """Read raw differences: path → the commit's blob, or ``None`` if more than content differs."""
+    found: dict[str, str | None] = {}
+    for shape, path in zip(fields[::2], fields[1::2], strict=True):
+        mode_then, mode_now, blob, _, status = shape.removeprefix(":").split(" ")
+        is_file = status == "M" and mode_then == mode_now and mode_now.startswith("100")
+        found[path] = blob if is_file else None
+    return found
+
+
+def _as_committed(tree: Standing, differing: Mapping[str, str | None]) -> frozenset[str]:
+    """Find the files that are byte for byte what was committed.
+
+    Git calls a fresh checkout changed where a file was committed with line ends its attributes
+    forbid.
+    """
+    # Git reads a line a path, and a leading quote as the beginning of a quoted one.
+    paths = [
+        path
+        for path, blob in differing.items()
+        if blob is not None and "\n" not in path and not path.startswith('"')
+    ]
+    if not paths:
+        return frozenset()
+    hashed = tree.git(
+        *("hash-object", "--no-filters", "--stdin-paths"),
+        given="".join(f"{path}\n" for path in paths),
+        timeout_s=CHECKOUT_TIMEOUT_S,
+    ).split()
+    return frozenset(
+        path for path, now in zip(paths, hashed, strict=True) if differing[path] == now
+    )
 
 
 def _ask(tree: Standing, environment: Mapping[str, str], *question: str) -> str:

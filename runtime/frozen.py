@@ -29,7 +29,12 @@ from pointsman.runtime.git import (
 )
 from pointsman.runtime.kept_workspaces import changes_in, unfinished
 from pointsman.runtime.linked_worktrees import NotOursError, Standing
-from pointsman.runtime.own_commits import CommitRefusedError, commit_all, was_committed_for
+from pointsman.runtime.own_commits import (
+    CommitRefusedError,
+    NestedRepositoryError,
+    commit_all,
+    was_committed_for,
+)
 from pointsman.runtime.workspaces import Workspace
 
 STAT_FILES_MAX: Final = 50
@@ -72,7 +77,9 @@ def freeze(
     brought into ``workspace``; ``marker`` is inherited by git and its hooks.
     """
     repository = Path(order.repository)
+    known = None
     try:
+        known = kept_frozen(repository, order.review_set_id)
         if not has_commit(repository, order.base_commit):
             git(repository, "rev-parse", "--git-dir")  # complains if that is the true reason
             message = f"{repository} has no commit {order.base_commit} any more"
@@ -87,7 +94,8 @@ def freeze(
         stat = _diff_stat(repository, begins, frozen.frozen_commit)
         return frozen.model_copy(update={"base_commit": begins, "diff_stat": stat})
     except FreezeRefusedError:
-        forget_frozen(repository, order.review_set_id)
+        if known is None:
+            forget_frozen(repository, order.review_set_id)
         raise
     except GitError as error:
         raise FreezeRefusedError(failure_reason(str(error)), str(error)) from error
@@ -134,6 +142,8 @@ def _freeze_workspace(
 def _commit(tree: Standing, order: FreezeChange, sparse: Collection[str], marker: str) -> None:
     try:
         commit_all(tree, order.review_set_id, marker)
+    except NestedRepositoryError as error:
+        raise FreezeRefusedError("change_uncommitted", str(error)) from error
     except CommitRefusedError as error:
         raise FreezeRefusedError(failure_reason(str(error)), str(error)) from error
     if left := changes_in(tree, sparse):

@@ -37,11 +37,12 @@ def git(
     timeout_s: float = READ_TIMEOUT_S,
     marker: str | None = None,
     environment: Mapping[str, str] | None = None,
+    given: str | None = None,
 ) -> str:
     """Run git in a folder and return its output; raise ``GitError`` with its complaint.
 
     With a ``marker`` git and its hooks can be found by ``processes.marked`` if we die meanwhile.
-    ``environment`` adds to the variables that git is given.
+    ``environment`` adds to the variables that git is given; ``given`` is what it reads.
     """
     # A `GIT_DIR` of the caller (a hook, say) would name another repository than `folder`; the
     # short list of inherited variables has none. Optional locks would disturb an agent that
@@ -59,7 +60,7 @@ def git(
         running = subprocess.Popen(
             ["git", "-C", os.fspath(folder), *arguments],
             env=variables,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
@@ -70,7 +71,8 @@ def git(
         raise GitError(f"git {arguments[0]}: {error}") from error
     with running:
         try:
-            output, complaint = running.communicate(timeout=timeout_s)
+            told = None if given is None else given.encode("utf-8", "surrogateescape")
+            output, complaint = running.communicate(told, timeout=timeout_s)
         except BaseException as error:
             # With its hooks and filters, which would hold our pipes open and go on.
             with contextlib.suppress(ProcessLookupError):
@@ -81,8 +83,8 @@ def git(
                 ) from error
             raise
     if running.returncode != 0:
-        told = complaint.decode("utf-8", "replace").strip()
-        raise GitError(told or f"git {arguments[0]} ended with {running.returncode}")
+        why = complaint.decode("utf-8", "replace").strip()
+        raise GitError(why or f"git {arguments[0]} ended with {running.returncode}")
     return output.decode("utf-8", "surrogateescape")
 
 
@@ -134,9 +136,15 @@ def paths_in(told: str) -> list[str]:
     return [path for path in told.split("\0") if path]
 
 
-def uncommitted(folder: Path) -> list[str]:
+def uncommitted(folder: Path, environment: Mapping[str, str] | None = None) -> list[str]:
     """List the changed, staged and untracked-not-ignored paths."""
-    told = git(folder, "status", "--porcelain=v1", "-z", "--untracked-files=normal")
+    told = git(
+        folder,
+        # A watcher would be started and stay behind, and a cache may be stale.
+        *("-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false"),
+        *("status", "--porcelain=v1", "-z", "--untracked-files=normal"),
+        environment=environment,
+    )
     entries = iter(told.split("\0"))
     paths: list[str] = []
     for entry in entries:

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Final
 
 from pointsman.runtime.checkouts import compare, head_of
-from pointsman.runtime.git import readable, uncommitted
+from pointsman.runtime.git import readable
 from pointsman.runtime.linked_worktrees import Standing
 
 _NAMED_MAX: Final = 3
@@ -26,7 +26,7 @@ def unfinished(tree: Standing) -> str | None:
 
 def changes_in(tree: Standing, left_out: Collection[str]) -> list[str]:
     """List uncommitted paths, the ones that git was told to overlook included."""
-    told = uncommitted(tree.folder)
+    told = tree.uncommitted()
     head, _ = head_of(tree)
     if head is None:
         return told

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pointsman.runtime.git import READ_TIMEOUT_S, GitError, common_folder, git
+from pointsman.runtime.git import READ_TIMEOUT_S, GitError, common_folder, git, uncommitted
 
 _LINK_BYTES_MAX: Final = 16 * 1024
 _LINK: Final = b"gitdir: "
@@ -25,20 +25,30 @@ class Standing(NamedTuple):
     folder: Path
     own: Path
 
+    @property
+    def variables(self) -> dict[str, str]:
+        """Have git see this very worktree, whatever lies around it or stands in its settings."""
+        return {"GIT_DIR": os.fspath(self.own), "GIT_WORK_TREE": os.fspath(self.folder)}
+
     def git(
         self,
         *arguments: str,
         environment: Mapping[str, str] | None = None,
         timeout_s: float = READ_TIMEOUT_S,
+        given: str | None = None,
     ) -> str:
-        """Run git on this very worktree, whatever lies around it or stands in its settings."""
-        fixed = {"GIT_DIR": os.fspath(self.own), "GIT_WORK_TREE": os.fspath(self.folder)}
+        """Run git on this very worktree."""
         return git(
             self.folder,
             *arguments,
             timeout_s=timeout_s,
-            environment=fixed | dict(environment or {}),
+            environment=self.variables | dict(environment or {}),
+            given=given,
         )
+
+    def uncommitted(self) -> list[str]:
+        """List the changed, staged and untracked-not-ignored paths, as git sees them."""
+        return uncommitted(self.folder, self.variables)
 
 
 def standing(folder: Path, repository: Path) -> Standing:

@@ -2,17 +2,29 @@
 
 from typing import Final
 
-from pointsman.runtime.git import CHECKOUT_TIMEOUT_S, GitError, git, git_or_none
+from pointsman.runtime.git import (
+    CHECKOUT_TIMEOUT_S,
+    GitError,
+    git,
+    git_or_none,
+    paths_in,
+    readable,
+)
 from pointsman.runtime.linked_worktrees import Standing
 
 _TRAILER: Final = "Pointsman-Review-Set"
 _IDENTITY: Final = ("-c", "user.name=Pointsman", "-c", "user.email=pointsman@pointsman.invalid")
+_LINK: Final = " 160000 "
 _SUBJECT: Final = "Commit what was left uncommitted, for review"
 _BODY: Final = "Made by Pointsman, as the workflow says `uncommitted: commit`."
 
 
 class CommitRefusedError(GitError):
     """Git, or a hook of the repository, did not let us commit."""
+
+
+class NestedRepositoryError(GitError):
+    """A repository lies in the worktree; a commit would hold its name only, not its files."""
 
 
 def commit_all(tree: Standing, review_set_id: str, marker: str) -> None:
@@ -24,6 +36,7 @@ def commit_all(tree: Standing, review_set_id: str, marker: str) -> None:
     git(tree.folder, "add", "--all", timeout_s=CHECKOUT_TIMEOUT_S, marker=marker)
     if git_or_none(tree.folder, "diff-index", "--cached", "--quiet", "HEAD", "--") is not None:
         return  # nothing that a commit could hold
+    _demand_no_nested_repository(tree)
     try:
         git(
             tree.folder,
@@ -36,6 +49,16 @@ def commit_all(tree: Standing, review_set_id: str, marker: str) -> None:
         raise CommitRefusedError(
             f"the uncommitted changes could not be committed (a hook may have refused): {error}"
         ) from error
+
+
+def _demand_no_nested_repository(tree: Standing) -> None:
+    added = ("diff-index", "--cached", "-z", "--diff-filter=A", "--no-renames", "HEAD", "--")
+    fields = paths_in(git(tree.folder, *added))
+    nested = [path for shape, path in zip(fields[::2], fields[1::2], strict=True) if _LINK in shape]
+    if nested and not (tree.folder / ".gitmodules").exists():
+        git(tree.folder, "reset", "--quiet", "--", *nested)
+        message = f"repositories of their own cannot be committed: {', '.join(nested[:3])}"
+        raise NestedRepositoryError(readable(message))
 
 
 def was_committed_for(tree: Standing, review_set_id: str) -> bool:

@@ -27,7 +27,6 @@ from pointsman.runtime.git import (
     git,
     git_or_none,
     has_commit,
-    uncommitted,
 )
 from pointsman.runtime.hosts.durable import file_name, write_durably
 from pointsman.runtime.hosts.supervised import RecordCorruptError, read_record
@@ -181,9 +180,7 @@ class Worktrees:
             # Nobody has worked here yet, so any difference is a checkout that was cut short.
             as_ordered = (head, branch) == (workspace.base_commit, workspace.branch)
             # Git keeps a worktree locked while it is being added.
-            return (
-                as_ordered and not (tree.own / "locked").exists() and not uncommitted(tree.folder)
-            )
+            return as_ordered and not (tree.own / "locked").exists() and not tree.uncommitted()
         except GitError:
             return False
 
@@ -206,6 +203,7 @@ class Worktrees:
         git_or_none(
             Path(workspace.repository), "worktree", "remove", "--force", "--force", str(path)
         )
+        _drop_half_made_entries(common_folder(Path(workspace.repository)), path.name)
 
     def release(self, key: str) -> tuple[bool, str]:
         """Remove a worktree if nothing can be lost; return whether it was kept, and why.
@@ -224,7 +222,7 @@ class Worktrees:
                     return False, "half made"
                 why = self.reason_to_keep(workspace)
                 if why is None:
-                    git(Path(workspace.repository), "worktree", "remove", workspace.path)
+                    _remove_worktree(workspace)
         except (GitError, WorkspaceRefusedError) as error:
             return True, f"git: {error}"
         if why is not None:
@@ -260,6 +258,21 @@ class Worktrees:
 
     def _left_out(self, workspace: Workspace) -> Path:
         return self._record(workspace.workspace_key).with_suffix(".left-out")
+
+
+def _remove_worktree(workspace: Workspace) -> None:
+    # Git looks once more whether it is clean; a watcher must not be the one to tell.
+    plain = ("-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false")
+    arguments = (*plain, "worktree", "remove", workspace.path)
+    git(Path(workspace.repository), *arguments, timeout_s=CHECKOUT_TIMEOUT_S)
+
+
+def _drop_half_made_entries(common: Path, name: str) -> None:
+    """Remove what git wrote of a worktree before it wrote where that is; git never would."""
+    for entry in (common / "worktrees").glob(f"{name}*"):
+        is_named_so = entry.name == name or entry.name.removeprefix(name).isdecimal()
+        if is_named_so and not (entry / "gitdir").exists():
+            shutil.rmtree(entry, ignore_errors=True)
 
 
 def _is_left(workspace: Workspace) -> bool:

@@ -19,7 +19,7 @@ from pointsman.graph.work import (
     WorkPhase,
 )
 from pointsman.runtime.checkouts import head_of
-from pointsman.runtime.git import GitError, GitTimeoutError, uncommitted
+from pointsman.runtime.git import GitError, GitTimeoutError
 from pointsman.runtime.hosts.attempts import AttemptFolder, TurnFolder
 from pointsman.runtime.hosts.supervised import (
     OPEN_STATES,
@@ -180,7 +180,7 @@ def _with_workspace(work: WorkAggregate, attempt: AttemptFolder) -> WorkAggregat
         return work
     try:
         tree = standing(Path(record.workspace), Path(record.repository))
-        head, changed = head_of(tree)[0], len(uncommitted(tree.folder))
+        head, changed = head_of(tree)[0], len(tree.uncommitted())
     except GitTimeoutError:
         raise  # a busy machine says nothing of the work; whoever asks comes back
     except GitError as error:

@@ -7,8 +7,10 @@ that a run may still need.
 from pathlib import Path
 
 from pointsman.actors.host import KeptWorkspace
+from pointsman.runtime.bootstrap import is_under_way
 from pointsman.runtime.checkouts import head_of
 from pointsman.runtime.git import GitError
+from pointsman.runtime.hosts.durable import file_name
 from pointsman.runtime.hosts.supervised import CommandSpec, SupervisedCommand, read_record
 from pointsman.runtime.hosts.turns import Turns
 from pointsman.runtime.workspaces import Workspace, Worktrees
@@ -27,10 +29,16 @@ def users_of(workspace: Workspace, open_work: OpenWork) -> list[str]:
     return users
 
 
+def setups_folder(root: Path, workspace_key: str) -> Path:
+    """Return where the set-up of a workspace is recorded."""
+    return root / "setups" / file_name(workspace_key)
+
+
 class Keeping:
     """All worktrees of one host that somebody might want gone."""
 
-    def __init__(self, worktrees: Worktrees, turns: Turns):
+    def __init__(self, root: Path, worktrees: Worktrees, turns: Turns):
+        self._root = root
         self._worktrees = worktrees
         self._turns = turns
 
@@ -52,6 +60,8 @@ class Keeping:
     def _judged(self, workspace: Workspace, open_work: OpenWork) -> KeptWorkspace:
         if users := users_of(workspace, open_work):
             return _shown(workspace, f"in use by {', '.join(users)}", is_removable=False)
+        if is_under_way(setups_folder(self._root, workspace.workspace_key)):
+            return _shown(workspace, "in use by its set-up", is_removable=False)
         try:
             why = self._worktrees.reason_to_keep(workspace)
         except GitError as error:

@@ -85,7 +85,7 @@ class LocalHost:
         turns = Turns(root / "locks", self._closing.is_set)
         self._places = Places(root, self._effects, worktrees, turns, self._closing.is_set)
         self._changes = Changes(root, self._effects, worktrees, turns, self._closing.wait)
-        self._keeping = Keeping(worktrees, turns)
+        self._keeping = Keeping(root, worktrees, turns)
         self._root = root
         self._watch = Watch(wake, self._settle_loss)
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()

@@ -16,7 +16,7 @@ from pointsman.runtime.checks import (
     check_spec,
 )
 from pointsman.runtime.git import head_commit
-from pointsman.runtime.hosts.durable import create_durably, file_name
+from pointsman.runtime.hosts.durable import create_durably
 from pointsman.runtime.hosts.effects import (
     Effect,
     Effects,
@@ -25,7 +25,7 @@ from pointsman.runtime.hosts.effects import (
     repeated,
     reused,
 )
-from pointsman.runtime.hosts.keeping import users_of
+from pointsman.runtime.hosts.keeping import setups_folder, users_of
 from pointsman.runtime.hosts.supervised import (
     OPEN_STATES,
     RecordCorruptError,
@@ -97,7 +97,7 @@ class Places:
         )
 
     def _setups(self, workspace_key: str) -> Path:
-        return self._root / "setups" / file_name(workspace_key)
+        return setups_folder(self._root, workspace_key)
 
     def _unwanted(self, workspace_key: str) -> Path:
         return self._setups(workspace_key) / "unwanted.json"

@@ -178,6 +178,22 @@ def test_line_ends_that_git_converts_are_no_edit(folder: Path) -> None:
         assert bench.verify(commit).changed == ()
 
 
+def test_a_file_committed_against_its_attributes_is_no_edit(folder: Path) -> None:
+    repository = make_repository(folder / "repository")
+    for name in ("a.txt", "b.txt"):
+        (repository / name).write_bytes(b"one\r\ntwo\r\n")
+    git(repository, "add", "--all")
+    git(repository, "commit", "--quiet", "--message", "Line ends")
+    (repository / ".gitattributes").write_text("*.txt text\n")
+    git(repository, "add", ".gitattributes")
+    git(repository, "commit", "--quiet", "--message", "Attributes")
+    with HostReviewBench(folder, repository) as bench:
+        commit = bench.prepare_reviewer()
+        assert bench.verify(commit).changed == ()
+        (bench.tree("code") / "b.txt").write_bytes(b"one\r\n")
+        assert bench.verify(commit).changed == ("b.txt",)
+
+
 def test_names_that_are_no_text_are_shown_all_the_same(folder: Path) -> None:
     repository = make_repository(folder / "repository", {"ü 仕事\n.txt": "a\n"})
     (repository / os.fsdecode(b"\xff.txt")).write_text("b")

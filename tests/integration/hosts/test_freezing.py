@@ -105,6 +105,18 @@ def test_what_is_uncommitted_is_committed_when_the_workflow_says_so(
     assert "uncommitted: commit" in git(changed.workspace, "log", "-1", "--format=%B")
 
 
+def test_a_repository_within_the_worktree_is_not_committed_as_an_empty_name(
+    changed: HostReviewBench,
+) -> None:
+    make_repository(changed.workspace / "within")
+    (changed.workspace / "change.txt").write_text("edited\n")
+    before = own_head(changed)
+    reason, message = refused(changed.freeze(uncommitted=Uncommitted.COMMIT))
+    assert reason == "change_uncommitted"
+    assert "within" in message
+    assert own_head(changed) == before
+
+
 def test_nothing_is_committed_where_nothing_is_uncommitted(changed: HostReviewBench) -> None:
     before = own_head(changed)
     receipt = changed.freeze(uncommitted=Uncommitted.COMMIT)

@@ -212,3 +212,14 @@ def test_a_repository_that_git_does_not_trust_is_told_as_such(reviewing: HostRev
     receipt = reviewing.call(reviewing.host.prepare_workspace(order))
     assert receipt.reason == "git_failed"
     assert "dubious ownership" in (receipt.message or "")
+
+
+def test_what_git_wrote_before_it_died_is_cleared_away(reviewing: HostReviewBench) -> None:
+    commit = git(reviewing.repository, "rev-parse", "HEAD")
+    die_at(reviewing.data, "after the worktree is begun", reviewing.reviewer_order("code", commit))
+    # So git leaves it if it dies before it has written where the worktree lies.
+    begun = reviewing.repository / ".git" / "worktrees" / reviewing.tree("code").name
+    begun.mkdir(parents=True)
+    (begun / "locked").write_text("initializing\n")
+    reviewing.prepare_reviewer("code", commit)
+    assert (entries(reviewing), len(worktrees(reviewing))) == (1, 2)

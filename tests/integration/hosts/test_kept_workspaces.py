@@ -1,12 +1,23 @@
 """Goal: it is told why each worktree is still there, and none with something to lose goes."""
 
+import asyncio
 import shutil
+from pathlib import Path
 
 import pytest
 
+from pointsman.actors.host import HostUnavailableError
 from pointsman.graph.work import HostRunStatus, WorkPhase
 from tests.harness.host_reviews import HostReviewBench
-from tests.harness.hosts import NOWHERE, RUN, git, work_below
+from tests.harness.hosts import (
+    NOWHERE,
+    RUN,
+    becomes_true,
+    git,
+    make_repository,
+    setup_of,
+    work_below,
+)
 
 
 def test_each_worktree_on_disk_is_listed_by_its_role(changed: HostReviewBench) -> None:
@@ -118,6 +129,43 @@ def test_a_worktree_in_which_a_check_runs_is_told_to_be_in_use(changed: HostRevi
     assert changed.kept()["primary"].why.startswith("in use by ")
     (changed.workspace / "go").touch()
     changed.until_checked()
+
+
+def test_a_worktree_whose_set_up_still_runs_is_told_to_be_in_use(
+    reviewing: HostReviewBench,
+) -> None:
+    commit = git(reviewing.repository, "rev-parse", "HEAD")
+    order = reviewing.reviewer_order("code", commit, setup_of("touch up; sleep 300"))
+
+    async def look_meanwhile() -> str:
+        preparing = asyncio.ensure_future(reviewing.host.prepare_workspace(order))
+        await becomes_true((reviewing.tree("code") / "up").exists)
+        (kept,) = await reviewing.host.workspaces()
+        assert await reviewing.host.prune_workspaces((order.workspace_key,)) == ()
+        await reviewing.host.close()
+        with pytest.raises(HostUnavailableError):
+            await preparing
+        return kept.why
+
+    assert reviewing.call(look_meanwhile()) == "it is being prepared or let go of"
+    reviewing.restart()
+    assert reviewing.kept()["code"].why == "in use by its set-up"
+    assert reviewing.prune("code") == []
+    assert reviewing.tree("code").exists()
+
+
+def test_a_worktree_with_submodules_is_kept_as_git_keeps_it(folder: Path) -> None:
+    inner = make_repository(folder / "inner")
+    repository = make_repository(folder / "outer")
+    allowed = ("-c", "protocol.file.allow=always")
+    git(repository, *allowed, "submodule", "--quiet", "add", str(inner), "sub")
+    git(repository, "commit", "--quiet", "--message", "A submodule")
+    with HostReviewBench(folder, repository) as bench:
+        bench.prepare_reviewer("without")
+        bench.prepare_reviewer("code")
+        git(bench.tree("code"), *allowed, "submodule", "--quiet", "update", "--init")
+        assert "submodules" in bench.kept()["code"].why
+        assert bench.prune("without", "code") == ["without"]
 
 
 def test_what_cannot_be_read_is_listed_and_left_alone(reviewing: HostReviewBench) -> None:
