@@ -1,5 +1,6 @@
 """A real server as a process: the CLI's ``serve`` with Ray, LMDB, git and real agents."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -151,7 +152,8 @@ class Server:
         """Return the processes of the Ray actors of a class."""
         found = []
         for pid in engine_of(self.data.path):
-            line = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
-            if line.startswith(f"ray::{title}"):
-                found.append(pid)
+            with contextlib.suppress(OSError):  # it may have ended meanwhile
+                line = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+                if line.startswith(f"ray::{title}"):
+                    found.append(pid)
         return found
