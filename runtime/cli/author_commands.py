@@ -1,6 +1,6 @@
 """The commands for authors and their options, in the words of ``--help``.
 
-``app`` is the whole command line: ``commands`` with these on top.
+``app`` is the whole command line: ``commands`` and ``steering_commands`` with these on top.
 """
 
 from pathlib import Path
@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from pointsman.runtime.cli.commands import app
 from pointsman.runtime.cli.options import Data, Json, Repository, called
+from pointsman.runtime.cli.steering_commands import app
 
 __all__ = ["app"]
 

@@ -8,7 +8,7 @@ import typer
 
 import pointsman
 from pointsman.runtime.cli.exit_codes import MEANINGS, ExitCode
-from pointsman.runtime.cli.options import Data, Json, Repository
+from pointsman.runtime.cli.options import Data, Detach, Json, Repository, RunName
 from pointsman.runtime.cli.options import called as _call
 
 _EXIT_CODES: Final = "\n".join(f"{code.value:>5}  {MEANINGS[code]}" for code in ExitCode)
@@ -21,22 +21,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-
-Detach = Annotated[
-    bool, typer.Option("--detach", help="Answer when it is durable; go on in the background.")
-]
-RunName = Annotated[
-    str,
-    typer.Argument(metavar="RUN", help="The run's id, its beginning or end, or 'last'."),
-]
-
-
-As = Annotated[
-    str | None, typer.Option("--as", metavar="NAME", help="Who decides (else: you, to the system).")
-]
-Role = Annotated[
-    list[str] | None, typer.Option("--role", metavar="ROLE", help="In which role; repeatable.")
-]
 
 
 class State(StrEnum):
@@ -173,119 +157,6 @@ def attention(
     from pointsman.runtime.cli import looking
 
     return looking.attention(_call(context, data, json=json), limit)
-
-
-@app.command()
-def approve(
-    context: typer.Context,
-    run: RunName,
-    note: Annotated[str | None, typer.Option("--note", help="What to remember of it.")] = None,
-    person: As = None,
-    role: Role = None,
-    detach: Detach = False,
-    data: Data = None,
-    json: Json = False,
-) -> int:
-    """Approve at the gate a run waits at."""
-    from pointsman.graph.allowed import Action
-    from pointsman.runtime.cli import acting
-
-    call = _call(context, data, json=json)
-    decision = acting.Decision(Action.APPROVE, note, (), person, tuple(role or ()))
-    return acting.decide(call, run, decision, detach=detach)
-
-
-@app.command()
-def request_changes(
-    context: typer.Context,
-    run: RunName,
-    note: Annotated[
-        str | None, typer.Option("--note", help="What should change; the agent reads it.")
-    ] = None,
-    comment: Annotated[
-        list[str] | None,
-        typer.Option("--comment", metavar="PATH:LINE:TEXT", help="On a line; repeatable."),
-    ] = None,
-    comments: Annotated[
-        Path | None,
-        typer.Option("--comments", metavar="FILE", help="Of a YAML list of {path, line, text}."),
-    ] = None,
-    person: As = None,
-    role: Role = None,
-    detach: Detach = False,
-    data: Data = None,
-    json: Json = False,
-) -> int:
-    """Send the work back from the gate, with a note, comments on lines, or both."""
-    if note is None and not comment and comments is None:
-        raise typer.BadParameter("say what should change: --note, --comment or --comments", context)
-    from pointsman.graph.allowed import Action
-    from pointsman.runtime.cli import acting
-    from pointsman.runtime.cli.comments import given_comments
-
-    call = _call(context, data, json=json)
-    given = tuple(given_comments(comment or (), comments))
-    decision = acting.Decision(Action.REQUEST_CHANGES, note, given, person, tuple(role or ()))
-    return acting.decide(call, run, decision, detach=detach)
-
-
-@app.command()
-def answer(
-    context: typer.Context,
-    run: RunName,
-    deny: Annotated[bool, typer.Option("--deny", help="Refuse what is asked for.")] = False,
-    text: Annotated[str | None, typer.Option("--text", help="The answer in words.")] = None,
-    detach: Detach = False,
-    data: Data = None,
-    json: Json = False,
-) -> int:
-    """Answer what an agent asks."""
-    from pointsman.runtime.cli import acting
-
-    call = _call(context, data, json=json)
-    return acting.answer(call, run, allow=not deny, text=text, detach=detach)
-
-
-@app.command()
-def resume(
-    context: typer.Context,
-    run: RunName,
-    detach: Detach = False,
-    data: Data = None,
-    json: Json = False,
-) -> int:
-    """Let an interrupted agent go on in its session."""
-    from pointsman.runtime.cli import acting
-
-    return acting.resume(_call(context, data, json=json), run, detach=detach)
-
-
-@app.command()
-def retry(
-    context: typer.Context,
-    run: RunName,
-    detach: Detach = False,
-    data: Data = None,
-    json: Json = False,
-) -> int:
-    """Try an unresolved step again, with a new attempt."""
-    from pointsman.runtime.cli import acting
-
-    return acting.retry(_call(context, data, json=json), run, detach=detach)
-
-
-@app.command()
-def cancel(
-    context: typer.Context,
-    run: RunName,
-    reason: Annotated[str | None, typer.Option("--reason", help="Why.")] = None,
-    data: Data = None,
-    json: Json = False,
-) -> int:
-    """End a run; answers when its processes are gone."""
-    from pointsman.runtime.cli import acting
-
-    return acting.cancel(_call(context, data, json=json), run, reason)
 
 
 @app.command()

@@ -10,9 +10,10 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from pointsman.graph import ids
 from pointsman.graph.allowed import Action
 from pointsman.graph.problem import listed
-from pointsman.runtime.cli import acting, names, rendering
+from pointsman.runtime.cli import acting, names, rendering, steering
 from pointsman.runtime.cli.demo_project import (
     TASK,
     WORKFLOW,
@@ -101,19 +102,10 @@ def _approve(reach: Reach, view: RunView) -> None:
     """Approve at the gate, as the person at the terminal asked for beforehand."""
     from pointsman.runtime.client import new_command_id
 
-    gate = acting.allowed_action(view, Action.APPROVE)
-    command_id = new_command_id()
-    reach.ask(
-        lambda client: client.decide_gate(
-            view.run_id,
-            gate_id=gate.target,
-            revision=acting.revision_of(gate),
-            decision=Action.APPROVE.value,
-            decided_by=names.person(),
-            command_id=command_id,
-            note="Approved by pointsman demo --approve",
-        )
-    )
+    asked = steering.decision("Approved by pointsman demo --approve")
+    gate = steering.offered(view, Action.APPROVE)
+    request = asked(gate, names.person(), new_command_id())
+    reach.ask(lambda client: client.act(view.run_id, request))
 
 
 def _show(call: Invocation, view: RunView, entries: list[TraceEntry], *, went_on: bool) -> int:
@@ -199,12 +191,13 @@ def _checks(entries: list[TraceEntry]) -> list[dict[str, Any]]:
     found = []
     for entry in entries:
         if entry.kind == "check_ended":
-            _, node, visit, try_number = entry.data["check_id"].split(".")
+            check = entry.data["check_id"]
+            place, try_number = ids.place_of(check), check.rpartition(".")[2]
             state = entry.data["state"]
             found.append(
                 {
-                    "node": node,
-                    "visit": int(visit),
+                    "node": place.node,
+                    "visit": int(place.visit.rpartition(".")[2]),
                     "try": int(try_number),
                     "exit_code": state.get("exit_code"),
                 }

@@ -15,6 +15,14 @@ Data = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Write data as JSON on stdout, for programs.")]
 Repository = Annotated[Path, typer.Option("--repo", metavar="PATH", help="The repository.")]
 
+Detach = Annotated[
+    bool, typer.Option("--detach", help="Answer when it is durable; go on in the background.")
+]
+RunName = Annotated[
+    str,
+    typer.Argument(metavar="RUN", help="The run's id, its beginning or end, or 'last'."),
+]
+
 
 def called(context: typer.Context, data: Path | None, *, json: bool) -> "Invocation":
     """Take ``--data`` and ``--json`` from before or after the command's name."""

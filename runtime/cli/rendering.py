@@ -1,9 +1,11 @@
 """How runs are shown: the same facts as one document for programs, and as text for people."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from pointsman.graph.allowed import Action, in_words
+from pointsman.graph import ids
+from pointsman.graph.allowed import Action, AllowedAction, in_words
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.names import short
 from pointsman.runtime.queries import RunView
@@ -32,6 +34,7 @@ _WORDS: Final[dict[Action, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
     Action.REQUEST_CHANGES: ("or", ("request-changes",), ("--note", "what should change")),
     Action.RESUME: ("go on", ("resume",), ()),
     Action.RETRY: ("try again", ("retry",), ()),
+    Action.REVIEW_AGAIN: ("new review", ("review-again",), ()),
     Action.ANSWER: ("answer", ("answer",), ()),
     Action.CANCEL: ("end it", ("cancel",), ()),
 }
@@ -39,13 +42,33 @@ _WORDS: Final[dict[Action, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
 
 def next_steps(call: Invocation, view: RunView, name: str | None = None) -> list[tuple[str, str]]:
     """Return what a person may do now, as commands to copy, each with what it is for."""
-    steps = []
+    steps: list[tuple[str, str]] = []
+    several = _offered_for_several(view)
     for allowed in view.allowed_actions:
         purpose, before, after = _WORDS[allowed.action]
+        if allowed.action is Action.REQUEST_CHANGES and not steps:
+            purpose = "send back"
+        if allowed.action in several:
+            after = ("--branch", place_in_words(allowed), *after)
         steps.append((purpose, call.next_command(*before, name or short(view.run_id), *after)))
     if not _waits(view) and view.ended_at is None:
         steps.insert(0, ("follow", call.next_command("wait", name or short(view.run_id))))
     return steps
+
+
+def _offered_for_several(view: RunView) -> frozenset[Action]:
+    """Return the actions with which a reviewer must be named."""
+    places = {(each.action, place_in_words(each)) for each in view.allowed_actions}
+    counts = Counter(action for action, _ in places)
+    return frozenset(action for action, count in counts.items() if count > 1)
+
+
+def place_in_words(allowed: AllowedAction) -> str:
+    """Name whom an action is about: the reviewer, else the node."""
+    if allowed.action is Action.CANCEL:
+        return "the run"
+    place = ids.place_of(allowed.target)
+    return place.branch or place.node
 
 
 def _waits(view: RunView) -> bool:

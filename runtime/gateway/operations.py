@@ -18,27 +18,25 @@ from pointsman.actors.run_core import answered_before
 from pointsman.actors.workers import WorkerLostError
 from pointsman.graph.binding import InputProblems, check_inputs
 from pointsman.graph.canonical import digest
-from pointsman.graph.commands import (
-    AnswerNativeRequest,
-    CancelRun,
-    Command,
-    DecideGate,
-    ResumeAttempt,
-    RetryVisit,
-    StartRun,
-)
+from pointsman.graph.commands import StartRun
 from pointsman.graph.definition import Workflow
 from pointsman.graph.events import SkillSnapshot
 from pointsman.graph.model import JsonScalar
 from pointsman.graph.owed import unfinished
 from pointsman.graph.problem import Problem
 from pointsman.graph.replies import Reply
-from pointsman.graph.results import GateDecision
 from pointsman.runtime.gateway import wire
 from pointsman.runtime.gateway.catalogue import Catalogue
 from pointsman.runtime.gateway.paths import absolute
 from pointsman.runtime.gateway.reports import Reports
 from pointsman.runtime.gateway.telling import Supervising, tell
+from pointsman.runtime.gateway.wire_actions import (
+    ActionRequest,
+    CancelReply,
+    CancelRequest,
+    CommandReply,
+    command_of,
+)
 from pointsman.runtime.problems import PROBLEMS, PointsmanError, refused
 from pointsman.runtime.queries import known_run, known_summary
 from pointsman.runtime.requirements import found_skills, lacking_providers
@@ -124,58 +122,21 @@ class Operations:
         reply = _accepted(answer)
         return wire.StartReply(run_id=reply.run_id, duplicate=reply.duplicate)
 
-    async def decide_gate(self, run_id: str, request: wire.GateRequest) -> wire.CommandReply:
-        """Decide a gate once, against the revision that was seen."""
-        command = DecideGate(
-            gate_id=request.gate_id,
-            revision=request.revision,
-            decision=GateDecision(request.decision),
-            note=request.note,
-            comments=tuple(request.comments),
-            decided_by=request.decided_by,
-            roles=tuple(request.roles),
-        )
-        return await self._act(run_id, command, request.command_id)
+    async def act(self, run_id: str, request: ActionRequest) -> CommandReply:
+        """Do what a person asks of a run: decide, resume, retry, review again, answer."""
+        reply = await self._tell(run_id, request)
+        state = known_summary(self._journal, run_id).state
+        return CommandReply(run_id=run_id, duplicate=reply.duplicate, state=state.value)
 
-    async def resume(self, run_id: str, request: wire.ResumeRequest) -> wire.CommandReply:
-        """Let an interrupted native session go on."""
-        command = ResumeAttempt(
-            attempt_id=request.attempt_id,
-            revision=request.revision,
-            requested_by=request.requested_by,
-        )
-        return await self._act(run_id, command, request.command_id)
-
-    async def retry(self, run_id: str, request: wire.RetryRequest) -> wire.CommandReply:
-        """Have an unresolved visit tried again, as a new attempt."""
-        command = RetryVisit(
-            visit_id=request.visit_id,
-            revision=request.revision,
-            requested_by=request.requested_by,
-        )
-        return await self._act(run_id, command, request.command_id)
-
-    async def answer(self, run_id: str, request: wire.AnswerRequest) -> wire.CommandReply:
-        """Give a person's answer to a native request."""
-        command = AnswerNativeRequest(
-            attempt_id=request.attempt_id,
-            request_id=request.request_id,
-            allow=request.allow,
-            text=request.text,
-            answered_by=request.answered_by,
-        )
-        return await self._act(run_id, command, request.command_id)
-
-    async def cancel(self, run_id: str, request: wire.CancelRequest) -> wire.CancelReply:
+    async def cancel(self, run_id: str, request: CancelRequest) -> CancelReply:
         """End a run; answers when its processes are gone, or else what is still being ended.
 
         The cancel itself is durable either way, from before the waiting begins.
         """
-        command = CancelRun(reason=request.reason, requested_by=request.requested_by)
-        reply = await self._tell(run_id, command, request.command_id)
+        reply = await self._tell(run_id, request)
         await self._until_ended(run_id, request.wait_s)
         run = known_run(self._journal, run_id)
-        return wire.CancelReply(
+        return CancelReply(
             run_id=run_id,
             duplicate=reply.duplicate,
             ended=run.ended,
@@ -193,15 +154,11 @@ class Operations:
                 return
             await asyncio.sleep(min(pause_s, left_s))
 
-    async def _act(self, run_id: str, command: Command, command_id: str) -> wire.CommandReply:
-        reply = await self._tell(run_id, command, command_id)
-        state = known_summary(self._journal, run_id).state
-        return wire.CommandReply(run_id=run_id, duplicate=reply.duplicate, state=state.value)
-
-    async def _tell(self, run_id: str, command: Command, command_id: str) -> Reply:
+    async def _tell(self, run_id: str, request: ActionRequest) -> Reply:
         # Looked up first: an unknown id must not be given a lease and a process.
         known_summary(self._journal, run_id)
-        return _accepted(await tell(self._supervisor, Message(run_id, command, command_id)))
+        message = Message(run_id, command_of(request), request.command_id)
+        return _accepted(await tell(self._supervisor, message))
 
     async def _started_before(self, asked: StartRun, command_id: str) -> Answer | None:
         """Return the first answer to this start, if there was one.

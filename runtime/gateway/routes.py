@@ -12,6 +12,7 @@ from pointsman.graph.model import Model
 from pointsman.graph.run import RunState
 from pointsman.runtime import queries
 from pointsman.runtime.gateway import wire
+from pointsman.runtime.gateway import wire_actions as acts
 from pointsman.runtime.gateway.catalogue import Catalogue
 from pointsman.runtime.gateway.operations import Operations
 from pointsman.runtime.gateway.streams import Cursor, OutputLogs, cursor_of, happenings
@@ -137,24 +138,28 @@ def mutations(operations: Operations) -> APIRouter:
         return await operations.start(body)
 
     @router.post("/runs/{run_id}/gate")
-    async def decide_gate(run_id: str, body: wire.GateRequest) -> wire.CommandReply:
-        return await operations.decide_gate(run_id, body)
-
-    @router.post("/runs/{run_id}/cancel")
-    async def cancel(run_id: str, body: wire.CancelRequest) -> wire.CancelReply:
-        return await operations.cancel(run_id, body)
+    async def decide_gate(run_id: str, body: acts.GateRequest) -> acts.CommandReply:
+        return await operations.act(run_id, body)
 
     @router.post("/runs/{run_id}/resume")
-    async def resume(run_id: str, body: wire.ResumeRequest) -> wire.CommandReply:
-        return await operations.resume(run_id, body)
+    async def resume(run_id: str, body: acts.ResumeRequest) -> acts.CommandReply:
+        return await operations.act(run_id, body)
 
     @router.post("/runs/{run_id}/retry")
-    async def retry(run_id: str, body: wire.RetryRequest) -> wire.CommandReply:
-        return await operations.retry(run_id, body)
+    async def retry(run_id: str, body: acts.RetryRequest) -> acts.CommandReply:
+        return await operations.act(run_id, body)
+
+    @router.post("/runs/{run_id}/review-again")
+    async def review_again(run_id: str, body: acts.ReviewAgainRequest) -> acts.CommandReply:
+        return await operations.act(run_id, body)
 
     @router.post("/runs/{run_id}/answer")
-    async def answer(run_id: str, body: wire.AnswerRequest) -> wire.CommandReply:
-        return await operations.answer(run_id, body)
+    async def answer(run_id: str, body: acts.AnswerRequest) -> acts.CommandReply:
+        return await operations.act(run_id, body)
+
+    @router.post("/runs/{run_id}/cancel")
+    async def cancel(run_id: str, body: acts.CancelRequest) -> acts.CancelReply:
+        return await operations.cancel(run_id, body)
 
     return router
 

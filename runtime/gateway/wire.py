@@ -6,20 +6,20 @@ that its client chose: the same id with the same body gets the first answer agai
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import StringConstraints
 
 from pointsman.graph import limits
 from pointsman.graph.events import SkillSnapshot
 from pointsman.graph.model import Model
-from pointsman.graph.results import GateComment
 from pointsman.runtime.workflows import WorkflowRow
 from pointsman.storage.definition_text import PlacedProblem
 
 COMMAND_ID_CHARS_MAX = 128
-CANCEL_WAIT_S_MAX = 60.0
 
 CommandId = Annotated[str, StringConstraints(min_length=1, max_length=COMMAND_ID_CHARS_MAX)]
-Person = Annotated[str, StringConstraints(min_length=1, max_length=limits.TITLE_CHARS_MAX)]
+Person = Annotated[
+    str, StringConstraints(min_length=1, max_length=limits.TITLE_CHARS_MAX, pattern=r"\S")
+]
 Note = Annotated[str, StringConstraints(max_length=limits.NOTE_CHARS_MAX)]
 Id = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 
@@ -98,79 +98,6 @@ class StartReply(Model):
 
     run_id: str
     duplicate: bool
-
-
-class GateRequest(Model):
-    """A decision on a gate, against the revision that was seen.
-
-    ``roles`` are those in which the person decides, as the client knows them. A request for
-    changes may carry comments; their bounds are the core's, which names every mistake in them.
-    """
-
-    command_id: CommandId
-    gate_id: Id
-    revision: int
-    decision: Literal["approve", "request_changes"]
-    note: Note | None = None
-    comments: list[GateComment] = []
-    decided_by: Person
-    roles: list[Person] = Field(default=[], max_length=limits.DECIDERS_MAX)
-
-
-class CancelRequest(Model):
-    """End the run. ``wait_s`` is how long the answer may wait for the processes' end."""
-
-    command_id: CommandId
-    reason: Note | None = None
-    requested_by: Person
-    wait_s: float = Field(default=10.0, ge=0.0, le=CANCEL_WAIT_S_MAX)
-
-
-class ResumeRequest(Model):
-    """Let an interrupted native session go on."""
-
-    command_id: CommandId
-    attempt_id: Id
-    revision: int
-    requested_by: Person
-
-
-class RetryRequest(Model):
-    """Try an unresolved visit again, as a new attempt."""
-
-    command_id: CommandId
-    visit_id: Id
-    revision: int
-    requested_by: Person
-
-
-class AnswerRequest(Model):
-    """Answer what the native harness asks."""
-
-    command_id: CommandId
-    attempt_id: Id
-    request_id: Id
-    allow: bool
-    text: Note | None = None
-    answered_by: Person
-
-
-class CommandReply(Model):
-    """An accepted command. ``state`` is the run's right after it."""
-
-    run_id: str
-    duplicate: bool
-    state: str
-
-
-class CancelReply(Model):
-    """A canceled run. While ``still_ending`` names work, its processes are being ended."""
-
-    run_id: str
-    duplicate: bool
-    ended: bool
-    still_ending: list[str]
-    processes_left: dict[str, int]
 
 
 class ReportReceipt(Model):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pointsman.runtime.gateway.wire import CommandReply
+from pointsman.runtime.gateway.wire_actions import CommandReply
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.queries import GateView
 from tests.harness.core import envelope

@@ -4,7 +4,7 @@ import pytest
 
 from pointsman.graph.work import HostRunStatus, NativeRequest, RequestKind, Stop
 from pointsman.runtime.client import new_command_id
-from pointsman.runtime.gateway.wire import CommandReply
+from pointsman.runtime.gateway.wire_actions import CommandReply
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.trace import trace_signature
 from tests.harness.core import envelope

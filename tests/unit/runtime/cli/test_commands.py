@@ -18,7 +18,7 @@ from pointsman.runtime.cli.main import run
 REPOSITORY_COMMANDS = ("demo", "init", "validate", "workflows", "run", "serve", "runs", "attention")
 RUN_COMMANDS = (
     *("wait", "show", "trace", "logs", "approve", "request-changes"),
-    *("cancel", "resume", "retry", "answer"),
+    *("cancel", "resume", "retry", "answer", "review-again"),
 )
 
 
