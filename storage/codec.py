@@ -16,6 +16,7 @@ from pointsman.graph.intents import Intent
 from pointsman.graph.model import Model
 from pointsman.graph.projection import AttentionItem, Deadline, Projection, RunSummary
 from pointsman.graph.run import Run
+from pointsman.graph.schedule import Occurrence, Schedule
 from pointsman.storage.journal import (
     CommandReceipt,
     JournalCorruptError,
@@ -82,6 +83,8 @@ RECEIPT: Final = Schema("receipt", 1, TypeAdapter(CommandReceipt))
 TOKEN: Final = Schema("token", 1, TypeAdapter(TokenRow))
 LEASE: Final = Schema("lease", 1, TypeAdapter(LeaseRow))
 LOG: Final = Schema("log", 1, TypeAdapter(LogEntry))
+SCHEDULE: Final = Schema("schedule", 1, TypeAdapter(Schedule))
+OCCURRENCE: Final = Schema("occurrence", 1, TypeAdapter(Occurrence))
 
 SCHEMAS: Final[tuple[Schema[Any], ...]] = (
     FORMAT,
@@ -96,6 +99,8 @@ SCHEMAS: Final[tuple[Schema[Any], ...]] = (
     TOKEN,
     LEASE,
     LOG,
+    SCHEDULE,
+    OCCURRENCE,
 )
 
 

@@ -5,12 +5,15 @@ Two implementations stand behind one contract suite: ``lmdb_journal`` (the produ
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pointsman.graph.events import RecordedEvent
 from pointsman.graph.intents import Intent
 from pointsman.graph.projection import AttentionItem, Deadline, Projection, RunSummary
 from pointsman.graph.run import Run, RunState
+
+if TYPE_CHECKING:
+    from pointsman.storage.schedules import ScheduleStore
 
 
 class JournalError(Exception):
@@ -45,7 +48,8 @@ class JournalFormatError(JournalError):
 class CommandReceipt:
     """The durable answer to one accepted command.
 
-    ``scope`` is the run's id, or ``start`` for commands that create a run. ``reply`` is the
+    ``scope`` is the run's id, or ``start`` for commands that create a run, or a schedule's (no
+    run's id is then given). ``reply`` is the
     JSON the caller was answered with; ``digest`` is over the command as it was asked.
     """
 
@@ -109,6 +113,11 @@ class LogEntry:
 
 class Journal(Protocol):
     """A shard's journal. Reads never wake a run and see only whole transitions."""
+
+    @property
+    def schedules(self) -> "ScheduleStore":
+        """The schedules that are kept beside the runs."""
+        ...
 
     def lease(self, run_id: str) -> int:
         """Durably take the next fencing token of a run (the first is 1) and return it.

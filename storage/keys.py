@@ -31,6 +31,12 @@ class Table(StrEnum):
     ACTIVE = "active"  # run -> nothing
     DUE = "due"  # due time, run, deadline
     ATTENTION = "attention"  # waiting since, run, item
+    # Schedules. A journal of before they existed gets these tables when it is next written.
+    SCHEDULES = "schedules"  # schedule
+    SCHEDULES_DUE = "schedules_due"  # next slot, schedule -> nothing
+    OCCURRENCES = "occurrences"  # occurrence
+    OCCURRENCES_OF = "occurrences_of"  # schedule, made at, occurrence -> nothing
+    OCCURRENCES_PENDING = "occurrences_pending"  # made at, occurrence -> nothing
 
 
 FORMAT_KEY: Final = b"format"
@@ -75,6 +81,11 @@ def number_of(key: bytes) -> int:
     """Return the number a key ends with: an event's sequence, a position in the log."""
     value: int = _NUMBER.unpack(key[-_NUMBER.size :])[0]
     return value
+
+
+def after_number(key: bytes) -> bytes:
+    """Return what follows the number a key begins with."""
+    return key[_NUMBER.size :]
 
 
 def intent(run_id: str, intent_id: str) -> bytes:

@@ -60,6 +60,8 @@ class Txn:
         self._tables = tables
 
     def get(self, table: Table, key: bytes) -> bytes | None:
+        if table not in self._tables:
+            return None  # of a journal that is older than the table, opened for reading
         return self._txn.get(key, db=self._tables[table])
 
     def put(self, table: Table, key: bytes, row: bytes) -> None:
@@ -74,12 +76,16 @@ class Txn:
 
     def forward(self, table: Table, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Yield rows in order from the first key at or after ``start``."""
+        if table not in self._tables:
+            return
         with self._txn.cursor(db=self._tables[table]) as cursor:
             if cursor.set_range(start) if start else cursor.first():
                 yield from cursor.iternext()
 
     def backward(self, table: Table, before: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Yield rows in reverse from the last key before ``before`` (empty: from the end)."""
+        if table not in self._tables:
+            return
         with self._txn.cursor(db=self._tables[table]) as cursor:
             if cursor.prev() if before and cursor.set_range(before) else cursor.last():
                 yield from cursor.iterprev()
@@ -233,7 +239,10 @@ def _open_tables(folder: Path, env: lmdb.Environment, read_only: bool) -> Tables
         try:
             if not read_only:
                 _with_a_map_that_fits(env, lambda: _create_tables(env))
-            return _with_a_map_that_fits(env, lambda: _existing_tables(folder, env))
+            tables = _with_a_map_that_fits(env, lambda: _existing_tables(folder, env))
+            if read_only or len(tables) == len(Table):
+                return tables
+            return _with_a_map_that_fits(env, lambda: _completed(env, tables))
         except BaseException:
             env.close()
             raise
@@ -270,7 +279,18 @@ def _existing_tables(folder: Path, env: lmdb.Environment) -> Tables:
             f" {codec.LAYOUT_VERSION}: use the version that wrote it"
         )
     # Without a transaction of ours: handles opened in a reader would end with it.
-    return {table: env.open_db(table.encode(), create=False) for table in Table}
+    with env.begin() as txn:
+        present = [table for table in Table if txn.get(table.encode()) is not None]
+    return {table: env.open_db(table.encode(), create=False) for table in present}
+
+
+def _completed(env: lmdb.Environment, tables: Tables) -> Tables:
+    """Make the tables that a journal of an earlier version lacks."""
+    with env.begin(write=True) as txn:
+        made = {
+            table: env.open_db(table.encode(), txn=txn) for table in Table if table not in tables
+        }
+    return tables | made
 
 
 @contextmanager

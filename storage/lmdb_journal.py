@@ -25,6 +25,7 @@ from pointsman.storage.journal import (
 )
 from pointsman.storage.keys import Table
 from pointsman.storage.lmdb_environment import MAP_SIZE_BYTES, Environment, Txn
+from pointsman.storage.lmdb_schedules import LmdbSchedules
 from pointsman.storage.rows import TableRows, TransitionRows, index_rows, transition_rows
 
 T = TypeVar("T")
@@ -40,6 +41,7 @@ class LmdbJournal:
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
+        self.schedules = LmdbSchedules(environment)
 
     @classmethod
     def open(cls, path: Path, *, map_size: int = MAP_SIZE_BYTES, read_only: bool = False) -> Self:

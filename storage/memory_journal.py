@@ -25,6 +25,7 @@ from pointsman.storage.journal import (
     SequenceConflictError,
     Transition,
 )
+from pointsman.storage.memory_schedules import MemorySchedules
 
 T = TypeVar("T")
 
@@ -44,6 +45,8 @@ class MemoryDisk:
                 codec.TOKEN,
                 codec.LEASE,
                 codec.LOG,
+                codec.SCHEDULE,
+                codec.OCCURRENCE,
             )
         }
 
@@ -66,6 +69,7 @@ class MemoryJournal:
         self._before_commit = before_commit
         self._after_commit = after_commit
         self._closed = False
+        self.schedules = MemorySchedules(self._open_tables, self._disk.lock)
 
     def lease(self, run_id: str) -> int:
         key = keys.part(run_id)
@@ -197,9 +201,12 @@ class MemoryJournal:
         return [codec.decode(schema, key, row) for key, row in rows]
 
     def _table(self, schema: Schema[T]) -> dict[bytes, bytes]:
+        return self._open_tables()[schema.tag]
+
+    def _open_tables(self) -> dict[str, dict[bytes, bytes]]:
         if self._closed:
             raise JournalError("the journal is closed")
-        return self._disk.tables[schema.tag]
+        return self._disk.tables
 
 
 def _rows(transition: Transition, entry: LogEntry) -> Iterator[tuple[str, bytes, bytes]]:
