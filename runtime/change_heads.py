@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 
 from pointsman.graph.changes import RemoteRef, WorkspaceHead
 from pointsman.graph.evidence import HeadReading
+from pointsman.runtime.bootstrap import InterruptedByCloseError
 from pointsman.runtime.checkouts import head_of
 from pointsman.runtime.git import GitError, GitMissingError, GitTimeoutError, git, git_or_none
 from pointsman.runtime.linked_worktrees import NotOursError
@@ -22,7 +23,7 @@ _PAUSES_S: Final = (0.2, 1.0)
 _ABSENT: Final = "couldn't find remote ref"
 _SSH_VARIABLES: Final = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT")
 
-# Waits; `True` tells to give up waiting, as the host is closing.
+# Waits; `True` tells that the host is closing.
 Pause = Callable[[float], bool]
 AnswerT = TypeVar("AnswerT")
 
@@ -115,7 +116,8 @@ def _patiently(call: Callable[[], AnswerT], pause: Pause) -> AnswerT:
             raise
         except GitError:
             if pause(seconds):
-                raise
+                # The answer that the remote cannot be reached would stand for good.
+                raise InterruptedByCloseError from None
     return call()
 
 

@@ -98,7 +98,8 @@ def freeze(
             forget_frozen(repository, order.review_set_id)
         raise
     except GitError as error:
-        raise FreezeRefusedError(failure_reason(str(error)), str(error)) from error
+        reason = failure_reason(str(error), repository)
+        raise FreezeRefusedError(reason, str(error)) from error
 
 
 def _freeze_workspace(
@@ -145,7 +146,8 @@ def _commit(tree: Standing, order: FreezeChange, sparse: Collection[str], marker
     except NestedRepositoryError as error:
         raise FreezeRefusedError("change_uncommitted", str(error)) from error
     except CommitRefusedError as error:
-        raise FreezeRefusedError(failure_reason(str(error)), str(error)) from error
+        reason = failure_reason(str(error), tree.own)
+        raise FreezeRefusedError(reason, str(error)) from error
     if left := changes_in(tree, sparse):
         # Such as files that git was told to overlook, or that a hook has changed meanwhile.
         message = f"after the commit there are changes all the same: {_named(left)}"
@@ -164,7 +166,7 @@ def _fetch(order: FreezeChange, change: RemoteRef, pause: Pause, marker: str) ->
         raise
     except GitError as error:
         is_ours = remote_of(repository, change) == "."
-        reason = failure_reason(str(error))
+        reason = failure_reason(str(error), repository)
         if reason == "git_failed" and not is_ours:
             reason = "change_unreachable"
         raise FreezeRefusedError(reason, str(error)) from error
@@ -217,7 +219,8 @@ def _named(paths: list[str]) -> str:
 
 
 def _listed(paths: list[str]) -> tuple[str, ...]:
-    shown = [path.replace("\n", "\\n") for path in paths[:PATHS_MAX]]
+    # One a line, whatever their names hold.
+    shown = ["\\n".join(path.splitlines()) for path in paths[:PATHS_MAX]]
     if len(paths) > PATHS_MAX:
         shown.append(f"… and {len(paths) - PATHS_MAX} more")
     return tuple(shown)

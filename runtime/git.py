@@ -17,6 +17,7 @@ from pointsman.runtime.hosts.processes import MARKER
 READ_TIMEOUT_S: Final = 60.0
 CHECKOUT_TIMEOUT_S: Final = 900.0
 PATHS_MAX: Final = 100
+_ROOM_BYTES_MIN: Final = 64 * 1024
 
 
 class GitError(Exception):
@@ -121,9 +122,21 @@ def has_commit(folder: Path, commit: str) -> bool:
     return git_or_none(folder, "cat-file", "-e", f"{commit}^{{commit}}") is not None
 
 
-def failure_reason(complaint: str) -> str:
-    """Return the host contract's code for git's complaint about something that must work."""
-    return "disk_full" if "No space left on device" in complaint else "git_failed"
+def failure_reason(complaint: str, *folders: Path) -> str:
+    """Return the host contract's code for git's complaint about something that must work.
+
+    Git does not always say that it was for want of room, so the folders' disks are looked at.
+    """
+    is_full = "No space left on device" in complaint or any(map(_is_full, folders))
+    return "disk_full" if is_full else "git_failed"
+
+
+def _is_full(folder: Path) -> bool:
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return False
+    return disk.f_bavail * disk.f_frsize < _ROOM_BYTES_MIN
 
 
 def readable(path: str) -> str:

@@ -131,7 +131,8 @@ class Worktrees:
             with self._lock(common):
                 return self._make_locked(order, repository, marker)
         except GitError as error:
-            raise WorkspaceRefusedError(failure_reason(str(error)), str(error)) from error
+            reason = failure_reason(str(error), repository, self._trees)
+            raise WorkspaceRefusedError(reason, str(error)) from error
 
     def _make_locked(
         self, order: PrepareWorkspace, repository: Path, marker: str | None

@@ -13,7 +13,7 @@ from pointsman.runtime.git import GitError
 from pointsman.runtime.hosts.durable import file_name
 from pointsman.runtime.hosts.supervised import CommandSpec, SupervisedCommand, read_record
 from pointsman.runtime.hosts.turns import Turns
-from pointsman.runtime.workspaces import Workspace, Worktrees
+from pointsman.runtime.workspaces import Workspace, WorkspaceState, Worktrees
 
 OpenWork = list[tuple[str, SupervisedCommand]]
 
@@ -47,7 +47,7 @@ class Keeping:
         return tuple(
             self._described(each, open_work)
             for each in self._worktrees.every()
-            if Path(each.path).exists()
+            if _is_on_disk(each)
         )
 
     def _described(self, workspace: Workspace, open_work: OpenWork) -> KeptWorkspace:
@@ -77,7 +77,7 @@ class Keeping:
 
     def _pruned(self, key: str, open_work: OpenWork) -> KeptWorkspace | None:
         workspace = self._worktrees.find(key)
-        if workspace is None or not Path(workspace.path).exists():
+        if workspace is None or not _is_on_disk(workspace):
             return None
         turn = self._turns.take_now(key)
         if turn is None:
@@ -89,6 +89,11 @@ class Keeping:
             # Judged once more, under the lock of the repository.
             kept, why = self._worktrees.release(key)
             return None if kept else described.model_copy(update={"why": why})
+
+
+def _is_on_disk(workspace: Workspace) -> bool:
+    # What lies where a released worktree was is somebody else's.
+    return workspace.state is not WorkspaceState.RELEASED and Path(workspace.path).exists()
 
 
 def _shown(workspace: Workspace, why: str, is_removable: bool) -> KeptWorkspace:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.harness.host_reviews import HostReviewBench
 from tests.harness.hosts import LocalBench, end_work_below
+from tests.harness.tiny_disk import TinyDisk, mounted
 
 
 @pytest.fixture
@@ -44,6 +45,12 @@ def changed(reviewing: HostReviewBench) -> HostReviewBench:
     assert reviewing.prepare().status == "accepted"
     reviewing.change()
     return reviewing
+
+
+@pytest.fixture
+def tiny_disk(folder: Path) -> Iterator[TinyDisk]:
+    with mounted(folder / "disk", "1m") as disk:
+        yield disk
 
 
 @pytest.fixture

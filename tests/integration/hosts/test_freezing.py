@@ -1,8 +1,8 @@
 """Goal: what is frozen is exactly one commit, or nothing, with the reason in plain words."""
 
+import asyncio
 import os
 import subprocess
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,9 +12,11 @@ from pointsman.graph.changes import RemoteRef
 from pointsman.graph.reviews import Uncommitted
 from pointsman.graph.work import Receipt, ReceiptStatus
 from pointsman.runtime.frozen import STAT_BYTES_MAX
+from pointsman.runtime.hosts.local import LocalHost
 from tests.harness.host_process import die_at
 from tests.harness.host_reviews import OWN_HEAD, REVIEW_SET, HostReviewBench
 from tests.harness.hosts import git, make_repository
+from tests.harness.tiny_disk import TinyDisk
 
 
 def own_head(bench: HostReviewBench) -> str:
@@ -252,26 +254,37 @@ def test_two_review_sets_are_kept_apart(changed: HostReviewBench) -> None:
     assert (changed.frozen(), changed.frozen(other)) == (first, second)
 
 
-@pytest.fixture
-def tiny_disk(folder: Path) -> Iterator[Path]:
-    disk = folder / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(disk)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("mounting a tiny file system is not allowed here")
-    yield disk
-    subprocess.run(["umount", "--lazy", str(disk)], check=True)
-
-
-def test_a_full_disk_is_told_as_such(folder: Path, tiny_disk: Path) -> None:
-    with HostReviewBench(folder, make_repository(tiny_disk / "repository")) as bench:
+@pytest.mark.parametrize("uncommitted", [Uncommitted.COMMIT, Uncommitted.REFUSE])
+def test_a_full_disk_is_told_as_such(
+    folder: Path, tiny_disk: TinyDisk, uncommitted: Uncommitted
+) -> None:
+    with HostReviewBench(folder, make_repository(tiny_disk.folder / "repository")) as bench:
         bench.prepare()
         bench.change()
-        (bench.workspace / "change.txt").write_bytes(os.urandom(400_000))
-        with (tiny_disk / "others").open("ab", buffering=0) as others, suppress(OSError):
-            while others.write(b"\0" * 4_096):
-                pass
-        assert refused(bench.freeze(uncommitted=Uncommitted.COMMIT))[0] == "disk_full"
+        if uncommitted is Uncommitted.COMMIT:
+            (bench.workspace / "change.txt").write_bytes(os.urandom(400_000))
+        tiny_disk.fill()
+        assert refused(bench.freeze(uncommitted=uncommitted))[0] == "disk_full"
+        assert bench.frozen() is None
+
+
+def test_two_hosts_at_once_commit_and_freeze_once(changed: HostReviewBench) -> None:
+    before = own_head(changed)
+    (changed.workspace / "change.txt").write_text("edited\n")
+    order = changed.freeze_order(uncommitted=Uncommitted.COMMIT)
+
+    async def race() -> list[Receipt]:
+        other = LocalHost(changed.data, lambda _: None, {})
+        receipts = await asyncio.gather(
+            changed.host.freeze_change(order), other.freeze_change(order)
+        )
+        await other.close()
+        return sorted(receipts, key=lambda receipt: receipt.status)
+
+    first, second = changed.call(race())
+    assert (first.status, second.status) == (ReceiptStatus.ACCEPTED, ReceiptStatus.ALREADY)
+    assert first.host_ref == second.host_ref
+    assert git(changed.workspace, "rev-list", "--count", f"{before}..HEAD") == "1"
 
 
 def test_a_branch_of_the_repository_itself_is_frozen(reviewing: HostReviewBench) -> None:

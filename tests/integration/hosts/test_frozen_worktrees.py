@@ -11,6 +11,7 @@ from pointsman.graph.work import HostRunStatus, ReceiptStatus
 from tests.harness.host_process import die_at
 from tests.harness.host_reviews import HostReviewBench
 from tests.harness.hosts import NOWHERE, LocalBench, git, make_repository, setup_of
+from tests.harness.tiny_disk import TinyDisk
 
 NAMES = tuple(f"branch-{number}" for number in range(8))
 
@@ -223,3 +224,17 @@ def test_what_git_wrote_before_it_died_is_cleared_away(reviewing: HostReviewBenc
     (begun / "locked").write_text("initializing\n")
     reviewing.prepare_reviewer("code", commit)
     assert (entries(reviewing), len(worktrees(reviewing))) == (1, 2)
+
+
+def test_a_full_disk_is_told_and_leaves_no_half_made_worktree(
+    folder: Path, tiny_disk: TinyDisk
+) -> None:
+    with HostReviewBench(folder, make_repository(tiny_disk.folder / "repository")) as bench:
+        commit = git(bench.repository, "rev-parse", "HEAD")
+        tiny_disk.fill()
+        order = bench.reviewer_order("code", commit)
+        assert bench.call(bench.host.prepare_workspace(order)).reason == "disk_full"
+        tiny_disk.clear()
+        again = order.model_copy(update={"intent_id": "again"})
+        assert bench.call(bench.host.prepare_workspace(again)).status is ReceiptStatus.ACCEPTED
+        assert (entries(bench), len(worktrees(bench))) == (1, 2)

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from pointsman.actors.host import ReportingAccess
+from pointsman.graph.definition import AgentMode
 from pointsman.graph.work import HostRunStatus
 from pointsman.runtime.hosts.supervised import CommandState
-from tests.harness.hosts import ATTEMPT, LocalBench, git
+from tests.harness.hosts import ATTEMPT, NOWHERE, LocalBench, git
 from tests.harness.report_stub import ACCEPTED, ReportStub
 
 REPORT = "report: {outcome: completed, summary: Done, data: {risk: low, files: 1}, evidence: [a]}"
@@ -165,3 +166,24 @@ def test_a_resumed_session_survives_a_kill_at_the_step(ready: LocalBench) -> Non
     ready.until(lambda: ready.turn_command(2).state() is CommandState.ENDED)
     assert ready.until_quiet().runs[1].exit_code == 0
     assert (ready.workspace / "out").read_text() == "12"
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "write: {path: a.txt, text: a}",
+        "append: {path: README.md, text: a}",
+        "replace: {path: README.md, old: sample, new: a}",
+        "delete: README.md",
+        "touch: a.txt",
+        "commit: Mine",
+    ],
+)
+def test_a_reviewer_is_denied_each_editing_step(ready: LocalBench, step: str) -> None:
+    order = ready.launch_order(ready.script(f"steps: [{{{step}}}, {{say: went on}}]"))
+    agent = order.agent.model_copy(update={"mode": AgentMode.REVIEW})
+    ready.call(ready.host.launch(order.model_copy(update={"agent": agent}), NOWHERE))
+    assert ready.until_quiet().runs[0].status is HostRunStatus.FAILED
+    assert f"denied in review mode: {step.partition(':')[0]}" in log(ready)
+    assert "went on" not in log(ready)
+    assert git(ready.workspace, "status", "--porcelain") == ""
