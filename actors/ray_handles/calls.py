@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import ray
-from ray.exceptions import RayError
+from ray.exceptions import RayError, RayTaskError
 
+from pointsman.actors.host import HostUnavailableError
 from pointsman.storage.journal import Journal
 
 NAMESPACE: Final = "pointsman"
@@ -58,3 +59,14 @@ async def quietly(reference: Any) -> None:
         await reference
     except RayError:
         return
+
+
+def raised(error: RayTaskError) -> Exception:
+    """Return what the other side raised, if callers tell it apart; else Ray's own account of it.
+
+    Ray hands on an exception of a class of its own making, which would be wrapped once more by
+    the next actor on the way.
+    """
+    if isinstance(error.cause, HostUnavailableError):
+        return HostUnavailableError(str(error.cause))
+    return error

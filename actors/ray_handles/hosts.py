@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import ray
-from ray.exceptions import RayActorError
+from ray.exceptions import RayActorError, RayTaskError
 
 from pointsman.actors.host import (
     Host,
@@ -22,6 +22,7 @@ from pointsman.actors.ray_handles.calls import (
     named,
     options,
     quietly,
+    raised,
     supervisor_name,
 )
 from pointsman.graph import intents
@@ -86,6 +87,8 @@ class RemoteHost:
             actor = named(_HOST_NAME)
             reference = actor.call.remote(method, *arguments)
             return await asyncio.wait_for(reference, HOST_CALL_TIMEOUT_S)
+        except RayTaskError as error:
+            raise raised(error) from error
         except (RayActorError, ValueError, TimeoutError) as error:
             raise HostUnavailableError(str(error)) from error
 

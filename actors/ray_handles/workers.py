@@ -12,13 +12,13 @@ from pointsman.actors.branch_actor import BranchActor
 from pointsman.actors.branches import BranchPool
 from pointsman.actors.clock import SystemClock
 from pointsman.actors.crash_points import CrashPoints
-from pointsman.actors.host import HostUnavailableError
 from pointsman.actors.messages import Answer, Message
 from pointsman.actors.ray_handles.calls import (
     CALL_TIMEOUT_S,
     HOST_CALL_TIMEOUT_S,
     ActorSettings,
     options,
+    raised,
 )
 from pointsman.actors.ray_handles.hosts import RemoteHost
 from pointsman.actors.run_actor import NotAssignedError, RunActor
@@ -141,8 +141,6 @@ class RayBranchWorker:
         try:
             return await asyncio.wait_for(reference, timeout_s)
         except RayTaskError as error:
-            if isinstance(error.cause, HostUnavailableError):
-                raise HostUnavailableError(str(error.cause)) from error
-            raise
+            raise raised(error) from error
         except (RayActorError, TimeoutError) as error:
             raise WorkerLostError(str(error)) from error
