@@ -77,9 +77,9 @@ def freeze(
     brought into ``workspace``; ``marker`` is inherited by git and its hooks.
     """
     repository = Path(order.repository)
-    known = None
+    ref, known = frozen_ref(order.run_id, order.review_set_id), None
     try:
-        known = kept_frozen(repository, order.review_set_id)
+        known = kept_frozen(repository, ref)
         if not has_commit(repository, order.base_commit):
             git(repository, "rev-parse", "--git-dir")  # complains if that is the true reason
             message = f"{repository} has no commit {order.base_commit} any more"
@@ -88,14 +88,14 @@ def freeze(
             case WorkspaceHead():
                 frozen = _freeze_workspace(order, order.change, workspace, sparse, marker)
             case RemoteRef():
-                frozen = _fetch(order, order.change, pause, marker)
+                frozen = _fetch(order, order.change, ref, pause, marker)
         begins = _beginning(order, repository, frozen.frozen_commit)
-        keep_frozen(repository, order.review_set_id, frozen.frozen_commit)
+        keep_frozen(repository, ref, frozen.frozen_commit)
         stat = _diff_stat(repository, begins, frozen.frozen_commit)
         return frozen.model_copy(update={"base_commit": begins, "diff_stat": stat})
     except FreezeRefusedError:
         if known is None:
-            forget_frozen(repository, order.review_set_id)
+            forget_frozen(repository, ref)
         raise
     except GitError as error:
         reason = failure_reason(str(error), repository)
@@ -154,10 +154,10 @@ def _commit(tree: Standing, order: FreezeChange, sparse: Collection[str], marker
         raise FreezeRefusedError("change_uncommitted", message)
 
 
-def _fetch(order: FreezeChange, change: RemoteRef, pause: Pause, marker: str) -> Frozen:
+def _fetch(order: FreezeChange, change: RemoteRef, ref: str, pause: Pause, marker: str) -> Frozen:
     repository = Path(order.repository)
     try:
-        fetch(repository, change, frozen_ref(order.review_set_id), pause, marker)
+        fetch(repository, change, ref, pause, marker)
     except RefMissingError as error:
         raise FreezeRefusedError("change_missing", str(error)) from error
     except RemoteUnknownError as error:
@@ -170,7 +170,7 @@ def _fetch(order: FreezeChange, change: RemoteRef, pause: Pause, marker: str) ->
         if reason == "git_failed" and not is_ours:
             reason = "change_unreachable"
         raise FreezeRefusedError(reason, str(error)) from error
-    commit = kept_frozen(repository, order.review_set_id)
+    commit = kept_frozen(repository, ref)
     if commit is None:
         raise FreezeRefusedError("change_missing", f"{change.ref} does not name a commit")
     return Frozen(frozen_commit=commit, base_commit=order.base_commit, diff_stat="")

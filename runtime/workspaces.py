@@ -18,7 +18,7 @@ from filelock import FileLock
 from pointsman.graph.intents import PrepareWorkspace
 from pointsman.graph.model import Model
 from pointsman.runtime.checkouts import head_of, paths_left_out
-from pointsman.runtime.frozen_refs import forget_frozen
+from pointsman.runtime.frozen_refs import forget_all_frozen
 from pointsman.runtime.git import (
     CHECKOUT_TIMEOUT_S,
     GitError,
@@ -209,12 +209,12 @@ class Worktrees:
     def release(self, key: str) -> tuple[bool, str]:
         """Remove a worktree if nothing can be lost; return whether it was kept, and why.
 
-        With the last worktree of a review set goes what kept its frozen commit alive.
+        With the last worktree of a run goes what kept its frozen commits alive.
         """
         workspace = self.find(key)
         if workspace is None or not Path(workspace.path).exists():
             if workspace is not None:
-                self._forget_review_set(workspace)
+                self._forget_frozen(workspace)
             return False, "absent"
         try:
             with self._lock(common_folder(Path(workspace.repository))):
@@ -229,7 +229,7 @@ class Worktrees:
         if why is not None:
             return True, why
         self.mark(workspace, WorkspaceState.RELEASED)
-        self._forget_review_set(workspace)
+        self._forget_frozen(workspace)
         return False, "clean"
 
     def reason_to_keep(self, workspace: Workspace) -> str | None:
@@ -241,13 +241,10 @@ class Worktrees:
             self.left_out(workspace),
         )
 
-    def _forget_review_set(self, released: Workspace) -> None:
-        review_set = released.review_set_id
-        if review_set is None:
-            return
-        siblings = (each for each in self.every() if each.review_set_id == review_set)
+    def _forget_frozen(self, released: Workspace) -> None:
+        siblings = (each for each in self.every() if each.run_id == released.run_id)
         if not any(_is_left(each) for each in siblings):
-            forget_frozen(Path(released.repository), review_set)
+            forget_all_frozen(Path(released.repository), released.run_id)
 
     @staticmethod
     def _lock(common: Path) -> FileLock:

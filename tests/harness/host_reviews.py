@@ -77,7 +77,7 @@ class HostReviewBench(LocalBench):
 
     def frozen(self, review_set: str = REVIEW_SET) -> str | None:
         """What is kept alive for a review set."""
-        ref = frozen_ref(review_set)
+        ref = frozen_ref(RUN, review_set)
         told = git(self.repository, "for-each-ref", "--format=%(objectname)", ref)
         return told or None
 

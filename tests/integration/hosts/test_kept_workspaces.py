@@ -96,12 +96,16 @@ def test_a_frozen_commit_that_only_pointsman_keeps_is_no_reason_to_keep_a_tree(
     assert changed.release_reviewer().host_ref == {"kept": False, "why": "clean"}
 
 
-def test_the_frozen_commit_is_let_go_of_with_the_last_worktree(changed: HostReviewBench) -> None:
+def test_frozen_commits_are_let_go_of_with_the_last_worktree_of_the_run(
+    changed: HostReviewBench,
+) -> None:
     frozen = str(changed.freeze().host_ref["frozen_commit"])
     for branch in ("code", "security", "style"):
         changed.prepare_reviewer(branch, frozen)
     changed.release_reviewer("code")
     shutil.rmtree(changed.tree("style"))
+    assert changed.frozen() == frozen
+    assert changed.release().host_ref["kept"] is False
     assert changed.frozen() == frozen
     (changed.tree("security") / "notes.txt").write_text("notes\n")
     assert changed.release_reviewer("security").host_ref["kept"] is True
