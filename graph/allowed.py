@@ -90,7 +90,7 @@ def allowed_actions(run: Run) -> tuple[AllowedAction, ...]:
 
 def _on_requests(tried: Visit | ReviewBranch) -> list[AllowedAction]:
     attempt = tried.attempt
-    if attempt is None:
+    if attempt is None or attempt.timed_out:
         return []
     return [
         AllowedAction(

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Any
 
-from pointsman.graph.events import UnresolvedReason
+from pointsman.graph.events import TimeLimit, UnresolvedReason
 from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.results import EvidenceReference, ReportOutcome
 from pointsman.graph.settlement import SettlementOutcome
@@ -64,6 +64,7 @@ class Attempt(Model):
 
     The execution timeout has ``remaining_ms`` left as of ``running_since_ms``; it stands still
     (``None``) before the launch, while a native request is open, and after settlement.
+    ``limit`` says which limit ended the work, if it is ``timed_out``.
     """
 
     attempt_id: str
@@ -75,6 +76,7 @@ class Attempt(Model):
     reminder: ReminderStatus = ReminderStatus.UNUSED
     requests: tuple[OpenRequest, ...] = ()
     timed_out: bool = False
+    limit: TimeLimit = TimeLimit.EXECUTION
     interrupted: bool = False
     outcome: SettlementOutcome | None = None
     outcome_reason: str | None = None
@@ -113,3 +115,10 @@ class Tried(Model):
     def attempt(self) -> Attempt | None:
         """The attempt in force."""
         return self.attempts[-1] if self.attempts else None
+
+
+def limit_in_words(attempt: Attempt) -> str:
+    """Say which limit ended an attempt's work."""
+    if attempt.limit is TimeLimit.ANSWER:
+        return "nobody answered the agent's question in time"
+    return "the execution timeout ran out"

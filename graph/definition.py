@@ -97,6 +97,8 @@ class AgentNode(Model):
 
     With ``review``, as in the other kinds, the visit consumes what that join found: the head
     is compared with the frozen commit once more before it (§10.27 of the design).
+    ``answer_within`` bounds how long a question of the agent may wait for a person; without it
+    there is no bound, and the execution timeout stands still meanwhile.
     """
 
     kind: Literal["agent"]
@@ -106,6 +108,7 @@ class AgentNode(Model):
     inputs: dict[FieldName, Binding] = Field(default_factory=dict)
     report: ReportContract = ReportContract()
     timeout: Seconds = limits.EXECUTION_TIMEOUT_DEFAULT_S
+    answer_within: Seconds | None = None
     resume: AgentResume | None = None
     review: Name | None = None
     next: Route

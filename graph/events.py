@@ -265,11 +265,19 @@ class ReminderDelivered(Model):
     attempt_id: str
 
 
+class TimeLimit(StrEnum):
+    """What ran out: the time to work in, or the time in which a person had to answer."""
+
+    EXECUTION = "execution"
+    ANSWER = "answer"
+
+
 class AttemptTimedOut(Model):
-    """The execution timeout ran out; the work is being ended."""
+    """A limit has come; the work is being ended."""
 
     kind: Literal["attempt_timed_out"] = "attempt_timed_out"
     attempt_id: str
+    limit: TimeLimit = TimeLimit.EXECUTION
 
 
 class WorkInterrupted(Model):

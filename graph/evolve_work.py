@@ -74,8 +74,9 @@ def _attempt_fields(attempt: Attempt, event: AttemptEvent, at_ms: int) -> dict[s
             return {"reminder": ReminderStatus.OWED}
         case ev.ReminderDelivered():
             return {"reminder": ReminderStatus.DELIVERED}
-        case ev.AttemptTimedOut():
-            return {"timed_out": True, "remaining_ms": 0, "running_since_ms": None}
+        case ev.AttemptTimedOut(limit=limit):
+            over = {"timed_out": True, "limit": limit}
+            return {**over, "remaining_ms": 0, "running_since_ms": None}
         case ev.AttemptSettled():
             return {
                 **_stopped(attempt, at_ms),

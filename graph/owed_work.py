@@ -3,7 +3,13 @@
 from typing import Final
 
 from pointsman.graph import ids
-from pointsman.graph.attempt import Attempt, AttemptStatus, ReminderStatus, Tried
+from pointsman.graph.attempt import (
+    Attempt,
+    AttemptStatus,
+    ReminderStatus,
+    Tried,
+    limit_in_words,
+)
 from pointsman.graph.definition import CheckNode
 from pointsman.graph.intents import (
     AnswerRequest,
@@ -58,7 +64,7 @@ def of_attempt(run: Run, tried: Tried, attempt: Attempt) -> tuple[Intent, ...]:
         return ()
     if attempt.timed_out:
         over = isinstance(tried, ReviewBranch) and tried.deadline_passed
-        limit = "the branch's deadline has passed" if over else "the execution timeout ran out"
+        limit = "the branch's deadline has passed" if over else limit_in_words(attempt)
         return () if attempt.interrupted else (interrupt(run, attempt, limit),)
     if attempt.status is AttemptStatus.SCHEDULED:
         return (_launch(run, tried, attempt),)

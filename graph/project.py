@@ -15,7 +15,7 @@ from pointsman.graph.projection import (
 )
 from pointsman.graph.review_set import ReviewBranch
 from pointsman.graph.run import OpenGate, Run, Visit
-from pointsman.graph.tried import attempts_in_force, in_force
+from pointsman.graph.tried import assigned, attempts_in_force, in_force
 
 
 def project(run: Run) -> Projection:
@@ -42,6 +42,7 @@ def deadlines(run: Run) -> tuple[Deadline, ...]:
         for _, attempt in attempts_in_force(run)
         if attempt.running_since_ms is not None and attempt.status is AttemptStatus.LAUNCHED
     ]
+    found += _for_answers(run)
     review = run.review_underway
     found += [
         Deadline(
@@ -54,6 +55,26 @@ def deadlines(run: Run) -> tuple[Deadline, ...]:
         if not branch.deadline_passed
     ]
     return tuple(found)
+
+
+def _for_answers(run: Run) -> list[Deadline]:
+    """Return when a person must have answered, where the definition bounds that."""
+    found = []
+    for _, attempt in attempts_in_force(run):
+        work = assigned(run.workflow, attempt.attempt_id)
+        if work is None or work.answer_within is None or attempt.timed_out:
+            continue
+        found += [
+            Deadline(
+                deadline_id=f"{attempt.attempt_id}:answer.{each.request.request_id}",
+                run_id=run.run_id,
+                kind=DeadlineKind.HUMAN_RESPONSE,
+                due_at_ms=each.since_ms + work.answer_within * 1000,
+            )
+            for each in attempt.requests
+            if not each.answered
+        ]
+    return found
 
 
 def _summary(run: Run) -> RunSummary:
@@ -146,7 +167,7 @@ def _of_work(run: Run) -> list[AttentionItem]:
                 detail=each.request.question,
             )
             for each in (tried.attempt.requests if tried.attempt is not None else ())
-            if not each.answered and tried.attempt is not None
+            if not each.answered and tried.attempt is not None and not tried.attempt.timed_out
         ]
     return items
 

@@ -15,6 +15,7 @@ class DeadlineKind(StrEnum):
     """What a deadline ends."""
 
     EXECUTION_TIMEOUT = "execution_timeout"
+    HUMAN_RESPONSE = "human_response"
     BRANCH_DEADLINE = "branch_deadline"
 
 
@@ -29,7 +30,7 @@ class Deadline(Model):
     @property
     def subject_id(self) -> str:
         """The attempt or the branch that it ends."""
-        return self.deadline_id.rpartition(":")[0]
+        return self.deadline_id.partition(":")[0]
 
 
 class AttentionKind(StrEnum):

@@ -55,7 +55,7 @@ class Branch(Model):
     """One required reviewer; its key in the group is its identity, whatever skill it uses.
 
     ``deadline`` is absolute: it runs from the launch, also while a person is being asked.
-    ``timeout`` and ``resume`` are those of every agent.
+    ``timeout``, ``answer_within`` and ``resume`` are those of every agent.
     """
 
     title: Title | None = None
@@ -65,6 +65,7 @@ class Branch(Model):
     inputs: dict[FieldName, Binding] = Field(default_factory=dict)
     report: ReportContract = ReportContract()
     timeout: Seconds = limits.EXECUTION_TIMEOUT_DEFAULT_S
+    answer_within: Seconds | None = None
     deadline: Seconds = limits.REVIEW_DEADLINE_DEFAULT_S
     resume: AgentResume | None = None
 

@@ -28,6 +28,8 @@ _NODES: Final = {
         "env": "Environment variables, beside those of the workspace.",
         "description": "A longer text for people.",
         "to": "The node that follows.",
+        "answer_within": "How long a question of the agent may wait for a person, such as 4h;"
+        " after that its work is ended. Without it, it waits as long as it takes.",
     },
     "AgentNode": {
         "instructions": "What the agent is told to do. Its inputs and how to report are added.",

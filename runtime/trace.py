@@ -231,8 +231,10 @@ def _of_attempt(event: ev.Event) -> str | None:
             return f"attempt {_short(attempt)} went quiet without a report: it is reminded once"
         case ev.ReminderDelivered(attempt_id=attempt):
             return f"attempt {_short(attempt)} was reminded"
-        case ev.AttemptTimedOut(attempt_id=attempt):
-            return f"attempt {_short(attempt)} ran out of time"
+        case ev.AttemptTimedOut(attempt_id=attempt, limit=limit):
+            waited = limit is ev.TimeLimit.ANSWER
+            why = "was not answered by a person in time" if waited else "ran out of time"
+            return f"attempt {_short(attempt)} {why}"
         case ev.WorkInterrupted(subject_id=subject, left=left):
             remain = f"; {left} processes are still there" if left else ""
             return f"{_short(subject)}: its processes were ended{remain}"

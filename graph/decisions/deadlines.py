@@ -1,7 +1,7 @@
 """Deadlines that have come."""
 
 from pointsman.graph.commands import FireDeadline
-from pointsman.graph.events import AttemptTimedOut
+from pointsman.graph.events import AttemptTimedOut, TimeLimit
 from pointsman.graph.project import deadlines
 from pointsman.graph.projection import DeadlineKind
 from pointsman.graph.rejections import Rejected, RejectionCode
@@ -22,6 +22,8 @@ def fire_deadline(run: Run, command: FireDeadline, at_ms: int) -> Verdict:
                     over: AttemptTimedOut | BranchDeadlinePassed = AttemptTimedOut(
                         attempt_id=deadline.subject_id
                     )
+                case DeadlineKind.HUMAN_RESPONSE:
+                    over = AttemptTimedOut(attempt_id=deadline.subject_id, limit=TimeLimit.ANSWER)
                 case DeadlineKind.BRANCH_DEADLINE:
                     over = BranchDeadlinePassed(branch_id=deadline.subject_id)
             return Accepted(events=(over,), reply=Reply(run_id=run.run_id))

@@ -3,7 +3,7 @@
 Level-triggered: the same aggregate said twice changes nothing the second time.
 """
 
-from pointsman.graph.attempt import Attempt, AttemptStatus, ReminderStatus
+from pointsman.graph.attempt import Attempt, AttemptStatus, ReminderStatus, limit_in_words
 from pointsman.graph.commands import ObserveCheck, ObserveWork
 from pointsman.graph.events import (
     AttemptSettled,
@@ -78,7 +78,7 @@ def _settle(attempt: Attempt, work: WorkAggregate) -> tuple[Event, ...]:
     unreported = attempt.report is None and attempt.reminder is ReminderStatus.UNUSED
     if outcome is SettlementOutcome.SUCCEEDED and unreported:
         return (ReminderIssued(attempt_id=attempt.attempt_id),)
-    reason = "the execution timeout ran out" if attempt.timed_out else judged.reason
+    reason = limit_in_words(attempt) if attempt.timed_out else judged.reason
     return (
         AttemptSettled(attempt_id=attempt.attempt_id, outcome=outcome, reason=reason, work=work),
     )

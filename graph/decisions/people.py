@@ -95,7 +95,7 @@ def answer_native_request(run: Run, command: AnswerNativeRequest) -> Verdict:
     attempt = attempt_in_force(run, command.attempt_id)
     open_ = attempt.requests if attempt is not None else ()
     found = [e for e in open_ if e.request.request_id == command.request_id]
-    if attempt is None or not found or run.cancellation is not None:
+    if attempt is None or attempt.timed_out or not found or run.cancellation is not None:
         return Rejected(
             code=RejectionCode.REQUEST_UNKNOWN, message="no such request is open any more"
         )

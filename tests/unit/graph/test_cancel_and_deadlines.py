@@ -3,10 +3,11 @@
 import json
 
 from pointsman.graph import commands as cmd
+from pointsman.graph.allowed import allowed_actions
 from pointsman.graph.project import deadlines, project
 from pointsman.graph.run import RunState
 from pointsman.graph.work import NativeRequest, RequestKind, WorkPhase
-from tests.harness.core import Process, code_of
+from tests.harness.core import Process, agent, code_of, workflow
 
 HOUR_MS = 3600 * 1000
 QUESTION = NativeRequest(
@@ -129,6 +130,55 @@ def test_a_deadline_that_is_early_or_told_twice_does_nothing() -> None:
     process.now_ms = deadline.due_at_ms
     assert code_of(process.send(fire)) == "accepted"
     assert code_of(process.send(fire)) == "not_due"
+
+
+def asking(**limits: str) -> Process:
+    node = {**agent("done"), **limits}
+    process = Process(workflow(entry="work", nodes={"work": node, "done": {"kind": "end"}}))
+    process.launch()
+    process.observe(pending_requests=(QUESTION,), phase=WorkPhase.WAITING_INPUT)
+    return process
+
+
+def test_a_question_waits_for_a_person_as_long_as_it_takes_unless_the_author_says_otherwise() -> (
+    None
+):
+    assert deadlines(asking().state) == ()
+    process = asking(answer_within="4h")
+    (deadline,) = deadlines(process.state)
+    assert deadline.due_at_ms == process.now_ms + 4 * HOUR_MS
+    assert deadline.kind == "human_response"
+
+
+def test_a_question_nobody_answers_in_time_ends_the_work_and_is_unresolved() -> None:
+    process = asking(answer_within="4h")
+    (deadline,) = deadlines(process.state)
+    process.now_ms = deadline.due_at_ms
+    fire = cmd.FireDeadline(deadline_id=deadline.deadline_id)
+    assert code_of(process.send(fire)) == "accepted"
+    assert code_of(process.send(fire)) == "not_due"
+    offered = [each.action for each in allowed_actions(process.state)]
+    assert offered == ["cancel"], "it is too late for an answer"
+    assert project(process.state).attention == ()
+    process.take("interrupt_execution", left=0)
+    process.observe(runs=process.aggregate().runs)
+    assert process.visit.unresolved is not None
+    assert process.visit.unresolved.reason == "timed_out"
+    assert "nobody answered" in process.visit.unresolved.detail
+
+
+def test_an_answer_in_time_takes_the_bound_away() -> None:
+    process = asking(answer_within="4h")
+    (question,) = process.attempt.requests
+    process.send(
+        cmd.AnswerNativeRequest(
+            attempt_id=process.attempt.attempt_id,
+            request_id=question.request.request_id,
+            allow=True,
+            answered_by="ann",
+        )
+    )
+    assert deadlines(process.state) == ()
 
 
 def test_native_input_stops_the_timeout_and_its_end_starts_what_was_left() -> None:
