@@ -1,5 +1,6 @@
 """Goal: the head of a change is read anew each time, at its true place, or told to be unknown."""
 
+import asyncio
 import os
 import signal
 import socket
@@ -9,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from pointsman.actors.host import HostUnavailableError
 from pointsman.graph.changes import RemoteRef
-from pointsman.graph.work import ReceiptStatus
+from pointsman.graph.work import Found, NotFound, ReceiptStatus
+from pointsman.runtime import change_heads
 from tests.harness.host_reviews import OWN_HEAD, REVIEW_SET, HostReviewBench
-from tests.harness.hosts import git, wait_until
+from tests.harness.hosts import becomes_true, git, wait_until
 
 TOPIC = RemoteRef(ref="refs/heads/topic")
 PULL = RemoteRef(ref="refs/pull/7/head")
@@ -195,6 +198,51 @@ def test_a_remote_that_fails_once_is_asked_again(
     assert reviewing.head(TOPIC).head_commit == git(remote, "rev-parse", "topic")
     (folder / "flaky.tried").unlink()
     assert reviewing.freeze(TOPIC).host_ref["frozen_commit"] == git(remote, "rev-parse", "topic")
+
+
+def _answering(bench: HostReviewBench, folder: Path, script: str) -> Path:
+    """Have a script answer for the remote; return the file it makes when it is asked."""
+    program = folder / "answering"
+    program.write_text(f'#!/bin/sh\ntouch "$0.asked"\n{script}\n')
+    program.chmod(0o755)
+    git(bench.repository, "config", "remote.origin.uploadpack", f"'{program}'")
+    return folder / "answering.asked"
+
+
+@pytest.mark.usefixtures("remote")
+def test_a_remote_that_never_answers_is_waited_for_only_so_long(
+    reviewing: HostReviewBench, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(change_heads, "LOOK_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(change_heads, "FETCH_TIMEOUT_S", 0.5)
+    _answering(reviewing, folder, "exec sleep 300")
+    assert reviewing.head(TOPIC).unavailable == "git ls-remote took longer than 0.5 s"
+    receipt = reviewing.freeze(TOPIC)
+    assert receipt.reason == "change_unreachable"
+    assert "took longer" in (receipt.message or "")
+
+
+@pytest.mark.usefixtures("remote")
+def test_a_closing_host_does_not_take_the_remote_for_unreachable(
+    reviewing: HostReviewBench, folder: Path
+) -> None:
+    asked = _answering(reviewing, folder, "exit 1")
+    order = reviewing.freeze_order(TOPIC)
+
+    async def close_meanwhile() -> None:
+        freezing = asyncio.ensure_future(reviewing.host.freeze_change(order))
+        await becomes_true(asked.exists)
+        await reviewing.host.close()
+        with pytest.raises(HostUnavailableError):
+            await freezing
+
+    reviewing.call(close_meanwhile())
+    git(reviewing.repository, "config", "--unset", "remote.origin.uploadpack")
+    reviewing.restart()
+    assert reviewing.call(reviewing.host.lookup(order.intent_id)) == NotFound()
+    receipt = reviewing.freeze(TOPIC)
+    assert receipt.status is ReceiptStatus.ACCEPTED
+    assert reviewing.call(reviewing.host.lookup(order.intent_id)) == Found(receipt=receipt)
 
 
 def test_nobody_is_asked_for_a_key_or_a_password(
