@@ -109,13 +109,27 @@ def _arrows(workflow: Workflow, taken: Taken | None) -> Iterator[_Arrow]:
         yield from _route(workflow, route, taken)
     for name, node in workflow.nodes.items():
         if isinstance(node, ParallelNode):
-            for key in node.branches:
-                branch = _branch_id(name, key)
-                yield _Arrow(_id(name), branch, (), False, None)
-                yield _Arrow(branch, _id(node.join), (), False, None)
+            yield from _branches(name, node, taken)
+    yield from _reviews_again(taken)
     if workflow.visits.at_limit is not None:
         passes = taken.late if taken is not None else None
         yield _Arrow("limit", _id(workflow.visits.at_limit), (), True, passes)
+
+
+def _branches(group: str, node: ParallelNode, taken: Taken | None) -> Iterator[_Arrow]:
+    for key in node.branches:
+        branch = _branch_id(group, key)
+        begun, completed = (
+            (None, None) if taken is None else taken.branches.get((group, key), (0, 0))
+        )
+        yield _Arrow(_id(group), branch, (), False, begun)
+        yield _Arrow(branch, _id(node.join), (), False, completed)
+
+
+def _reviews_again(taken: Taken | None) -> Iterator[_Arrow]:
+    """Draw what no definition declares: where people had a change reviewed anew."""
+    for (node, group), passes in (taken.again if taken is not None else {}).items():
+        yield _Arrow(_id(node), _id(group), ("review again",), True, passes)
 
 
 def _route(workflow: Workflow, route: Declared, taken: Taken | None) -> Iterator[_Arrow]:

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from pointsman.graph import events as ev
+from pointsman.graph import ids
+from pointsman.graph import review_events as rev
 from pointsman.graph.definition import Workflow
 from pointsman.graph.edges import routes
 from pointsman.graph.events import RecordedEvent, RouteReason
@@ -52,27 +54,50 @@ class Visited(Model):
 class Taken(Model):
     """How often each node was visited, and each route (by its key) led to each node.
 
-    ``late`` counts apart the routes that the exhausted bound on all visits turned aside.
+    ``late`` counts apart the routes that the exhausted bound on all visits turned aside,
+    ``branches`` by group and branch how often a reviewer was set to work, and how often it
+    completed, and ``again`` by node and group how often people had a change reviewed anew.
     """
 
     visits: dict[str, int]
     routes: dict[tuple[str, str], int]
     late: int
+    branches: dict[tuple[str, str], tuple[int, int]] = {}
+    again: dict[tuple[str, str], int] = {}
 
 
 def taken(recorded: Iterable[RecordedEvent]) -> Taken:
     """Count visits and routes of a history, for a drawing."""
     visits: Counter[str] = Counter()
     ways: Counter[tuple[str, str]] = Counter()
+    again: Counter[tuple[str, str]] = Counter()
+    begun: Counter[tuple[str, str]] = Counter()
+    completed: Counter[tuple[str, str]] = Counter()
     late = 0
     for each in recorded:
-        if isinstance(each.event, ev.NodeEntered):
-            visits[each.event.node] += 1
-        elif isinstance(each.event, ev.RouteTaken):
-            turned = each.event.reason is RouteReason.VISIT_LIMIT
-            late += turned
-            ways[each.event.route, each.event.to] += not turned
-    return Taken(visits=dict(visits), routes=dict(ways), late=late)
+        match each.event:
+            case ev.NodeEntered(node=node):
+                visits[node] += 1
+            case ev.RouteTaken(reason=RouteReason.VISIT_LIMIT):
+                late += 1
+            case ev.RouteTaken(reason=RouteReason.REVIEW_AGAIN, from_node=str(node), to=to):
+                again[node, to] += 1
+            case ev.RouteTaken(route=route, to=to):
+                ways[route, to] += 1
+            case rev.ReviewForked(node=node, branches=branches):
+                begun.update((node, branch.branch) for branch in branches)
+            case rev.BranchEnded(outcome=rev.BranchOutcome.COMPLETED, branch_id=branch_id):
+                place = ids.place_of(branch_id)
+                completed[place.node, place.branch or ""] += 1
+            case _:
+                pass
+    return Taken(
+        visits=dict(visits),
+        routes=dict(ways),
+        late=late,
+        branches={key: (count, completed[key]) for key, count in begun.items()},
+        again=dict(again),
+    )
 
 
 def visited(workflow: Workflow, recorded: Iterable[RecordedEvent]) -> tuple[Visited, ...]:

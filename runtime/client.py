@@ -18,7 +18,13 @@ from pointsman.graph.results import GateComment
 from pointsman.runtime.connection import Connection, StreamEvent, part_of_path
 from pointsman.runtime.gateway import wire
 from pointsman.runtime.gateway import wire_actions as acts
-from pointsman.runtime.queries import AttentionView, RunRow, RunView, TraceEntry
+from pointsman.runtime.gateway.workspaces import (
+    PruneReply,
+    PruneRequest,
+    WorkspacesPage,
+    WorkspaceView,
+)
+from pointsman.runtime.queries import AttentionView, RunGraph, RunRow, RunView, TraceEntry
 from pointsman.runtime.workflows import WorkflowFile, WorkflowRow
 
 __all__ = ["Client", "StreamEvent", "new_command_id"]
@@ -141,11 +147,26 @@ class Client:
         response = self._connection.get(f"/api/runs/{part_of_path(run_id)}/trace", {"after": after})
         return _TRACE.validate_python(response["entries"])
 
+    def graph(self, run_id: str) -> str:
+        """Return a run's workflow as a Mermaid flowchart, with the path taken."""
+        response = self._connection.send("GET", f"/api/runs/{part_of_path(run_id)}/graph")
+        return RunGraph.model_validate_json(response.content).mermaid
+
     def attention(self, limit: int = 100) -> list[AttentionView]:
         """List what waits for a person, longest waiting first."""
         return _ATTENTION.validate_python(
             self._connection.get("/api/attention", {"limit": limit})["items"]
         )
+
+    def workspaces(self) -> list[WorkspaceView]:
+        """List the worktrees on the host's machine, and why each is kept."""
+        response = self._connection.send("GET", "/api/workspaces")
+        return WorkspacesPage.model_validate_json(response.content).workspaces
+
+    def prune_workspaces(self, run_ids: Sequence[str] = ()) -> PruneReply:
+        """Remove removable worktrees of ended runs, of all or of those named."""
+        body = PruneRequest(run_ids=list(run_ids))
+        return self._connection.post("/api/workspaces/prune", body, PruneReply)
 
     def limits(self) -> dict[str, int]:
         """Return the published bounds."""

@@ -9,10 +9,12 @@ from typing import Any
 from pointsman.graph import ids
 from pointsman.graph.allowed import AllowedAction, allowed_actions, deciders
 from pointsman.graph.definition import GateDeciders
+from pointsman.graph.draw import mermaid
 from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.project import project
 from pointsman.graph.projection import AttentionItem, RunSummary
 from pointsman.graph.run import Run, RunState, Visit
+from pointsman.graph.visited import taken
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.review_views import GateReviewView, ReviewView, gate_review, review_views
 from pointsman.runtime.trace import TraceEntry, trace_entry
@@ -35,6 +37,7 @@ __all__ = [
     "ReportView",
     "RequestView",
     "ReviewView",
+    "RunGraph",
     "RunRow",
     "RunView",
     "TimeoutView",
@@ -42,6 +45,7 @@ __all__ = [
     "UnresolvedView",
     "WorkflowView",
     "attention",
+    "graph",
     "known_run",
     "known_summary",
     "run_view",
@@ -103,6 +107,13 @@ class RunRow(Model):
     started_at: str
     updated_at: str
     version: int
+
+
+class RunGraph(Model):
+    """A run's workflow as a Mermaid flowchart, with its visits and the path taken."""
+
+    run_id: str
+    mermaid: str
 
 
 class RunView(Model):
@@ -280,3 +291,10 @@ def trace(
     """Return what happened in a run, in order; raises ``run_unknown``."""
     known_summary(journal, run_id)
     return [trace_entry(each) for each in journal.events(run_id, after, limit)]
+
+
+def graph(journal: Journal, run_id: str) -> RunGraph:
+    """Return a run's workflow as a drawing with the path taken; raises ``run_unknown``."""
+    run = known_run(journal, run_id)
+    drawn = mermaid(run.workflow, taken(journal.events(run_id)))
+    return RunGraph(run_id=run_id, mermaid=drawn)

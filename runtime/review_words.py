@@ -4,6 +4,7 @@ What a reviewer claims stands in its report; what is told here was seen by the h
 by the engine.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -15,6 +16,7 @@ from pointsman.graph.explain import duration
 
 _NAMED_MAX: Final = 3
 _COMMIT_CHARS: Final = 8
+_CHANGED: Final = re.compile(r"(\d+ files?)(?: changed)?[^\n]*\s*$")
 _MOMENTS: Final = {rev.Moment.LAUNCH: "before its launch", rev.Moment.SETTLEMENT: "after its work"}
 
 
@@ -29,11 +31,16 @@ def named(paths: Sequence[str]) -> str:
     return ", ".join(paths[:_NAMED_MAX]) + more
 
 
+def files_changed(diff_stat: str) -> str:
+    """Return how many files a change touches, in git's words: ``2 files``."""
+    found = _CHANGED.search(diff_stat)
+    return found[1] if found is not None else ""
+
+
 def frozen_at(frozen: str, base: str, diff_stat: str) -> str:
-    """Say what was frozen: ``1a2b3c4d (9f8e7d6c..1a2b3c4d, 2 files changed, …)``."""
-    short = commit_in_short(frozen)
-    stat = diff_stat.strip().rpartition("\n")[2].strip()
-    said = f", {stat}" if stat else ""
+    """Say what was frozen: ``1a2b3c4d (9f8e7d6c..1a2b3c4d, 2 files)``."""
+    short, files = commit_in_short(frozen), files_changed(diff_stat)
+    said = f", {files}" if files else ""
     return f"{short} ({commit_in_short(base)}..{short}{said})"
 
 

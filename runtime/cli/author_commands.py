@@ -62,18 +62,33 @@ def explain(
 @app.command()
 def graph(
     context: typer.Context,
-    workflow: Workflow,
+    workflow: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[WORKFLOW]",
+            help="A file, or an id in .pointsman/workflows or among the examples.",
+        ),
+    ] = None,
+    run: Annotated[
+        str | None,
+        typer.Option("--run", metavar="RUN", help="Draw a run's workflow and the path it took."),
+    ] = None,
     repo: Repository = Path(),
     data: Data = None,
     json: Json = False,
 ) -> int:
-    """Print a workflow as a Mermaid flowchart.
+    """Print a workflow, or a run's path through it, as a Mermaid flowchart.
 
     Mermaid only: GitHub, GitLab and most editors draw it in a ```mermaid block.
     """
+    if (workflow is None) == (run is None):
+        raise typer.BadParameter("name a workflow, or a run with --run", context)
     from pointsman.runtime.cli import describing
 
-    return describing.graph(called(context, data, json=json), workflow, repo)
+    call = called(context, data, json=json)
+    if run is not None:
+        return describing.path_taken(call, run)
+    return describing.graph(call, workflow or "", repo)
 
 
 @app.command()

@@ -5,6 +5,7 @@ from pathlib import Path
 from pointsman.runtime.cli import names, project_files
 from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
+from pointsman.runtime.cli.reach import reading
 from pointsman.runtime.problems import PointsmanError
 
 
@@ -31,7 +32,16 @@ def graph(call: Invocation, wanted: str, repository: Path) -> int:
     """Print a workflow as a Mermaid flowchart."""
     from pointsman.graph.draw import mermaid
 
-    drawn = mermaid(names.find_definition(wanted, repository).workflow)
+    return _drawn(call, mermaid(names.find_definition(wanted, repository).workflow))
+
+
+def path_taken(call: Invocation, name: str) -> int:
+    """Print a run's workflow with its visits, and how often each edge was taken."""
+    with reading(call.data) as reader:
+        return _drawn(call, reader.graph(names.resolve_run(name, reader)))
+
+
+def _drawn(call: Invocation, drawn: str) -> int:
     if call.terminal.json:
         call.terminal.document({"mermaid": drawn})
     else:

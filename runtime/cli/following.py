@@ -7,10 +7,20 @@ from pointsman.runtime.cli.reach import Reach
 from pointsman.runtime.cli.terminal import Terminal
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.queries import RunView, TraceEntry
+from pointsman.runtime.review_views import BranchState, BranchView
 
 _SERVERS_LOST_MAX: Final = 3
 # After one of these a run may be waiting for a person; only its view tells.
-_MAY_REST: Final = frozenset({"run_suspended", "node_unresolved", "native_request_opened"})
+_MAY_REST: Final = frozenset(
+    {
+        "run_suspended",
+        "node_unresolved",
+        "native_request_opened",
+        "branch_interrupted",
+        "branch_ended",
+    }
+)
+_NEEDS_PERSON: Final = frozenset({BranchState.WAITING_INPUT, BranchState.INTERRUPTED})
 
 
 def rests(view: RunView) -> bool:
@@ -19,8 +29,22 @@ def rests(view: RunView) -> bool:
         return True
     if view.state in ("awaiting_review", "unresolved"):
         return True
+    open_now = _open_reviewers(view)
+    if open_now:
+        # One that waits does not hold up the others: they are followed until all of them wait.
+        return all(each.state in _NEEDS_PERSON for each in open_now)
     asks = any(item.kind == "native_request" for item in view.attention)
     return view.state == "running" and asks
+
+
+def _open_reviewers(view: RunView) -> list[BranchView]:
+    return [
+        branch
+        for review in view.reviews.values()
+        if review.under_way
+        for branch in review.branches
+        if branch.ending is None
+    ]
 
 
 class Follower:

@@ -12,8 +12,10 @@ from pointsman.runtime.cli import names, rendering
 from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.reach import reading
+from pointsman.runtime.cli.review_tables import show_reviews
 from pointsman.runtime.cli.terminal import table
 from pointsman.runtime.queries import RunView
+from pointsman.runtime.review_words import commit_in_short
 
 
 def runs(call: Invocation, states: tuple[str, ...], limit: int) -> int:
@@ -69,6 +71,7 @@ def show(call: Invocation, name: str) -> int:
         call.terminal.show(f"  {'input':<11}{key} = {value}")
     call.terminal.show(f"  {'visits':<11}{view.visits_used} of {view.visits_max}")
     _show_results(call, view)
+    show_reviews(call, view)
     _show_comments(call, view)
     return ExitCode.OK
 
@@ -98,6 +101,8 @@ def _result(result: dict[str, object]) -> str:
             return f"exit {code} after {duration:.1f} s"
         case {"kind": "report", "outcome": outcome, "summary": summary}:
             return f"claims {outcome}: {summary}"
+        case {"kind": "join", "frozen_commit": str(commit), "reports": dict(reports)}:
+            return f"{len(reports)} reviews of {commit_in_short(commit)}"
         case {"kind": "gate", "decision": decision, "decided_by": person, "comments": comments}:
             said = f" ({len(comments)} comments)" if isinstance(comments, list) and comments else ""
             return f"{decision} by {person}{said}"
@@ -125,24 +130,23 @@ def attention(call: Invocation, limit: int) -> int:
     """List what waits for a person, the longest waiting first, each with what to do."""
     with reading(call.data) as reader:
         items = reader.attention(limit)
-        steps = {item.run_id: _first_step(call, reader.run(item.run_id)) for item in items}
+        steps = {
+            item.item_id: rendering.first_step(call, reader.run(item.run_id), item.branch)
+            for item in items
+        }
     if call.terminal.json:
-        shown = [item.model_dump(mode="json") | {"next": steps[item.run_id]} for item in items]
+        shown = [item.model_dump(mode="json") | {"next": steps[item.item_id]} for item in items]
         call.terminal.document({"items": shown})
         return ExitCode.OK
     if not items:
         call.terminal.say("Nothing waits for a person.")
     for item in items:
-        call.terminal.show(f"{item.title}  ({item.node}, {ago(item.since)})", style="bold")
+        place = f"{item.node} {item.branch}" if item.branch is not None else item.node
+        call.terminal.show(f"{item.title}  ({place}, {ago(item.since)})", style="bold")
         call.terminal.show(f"  {item.detail}")
-        if steps[item.run_id] is not None:
-            call.terminal.show(f"  {steps[item.run_id]}")
+        if steps[item.item_id] is not None:
+            call.terminal.show(f"  {steps[item.item_id]}")
     return ExitCode.OK
-
-
-def _first_step(call: Invocation, view: RunView) -> str | None:
-    steps = rendering.next_steps(call, view)
-    return steps[0][1] if steps else None
 
 
 def logs(call: Invocation, name: str, *, follow: bool) -> int:

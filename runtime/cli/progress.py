@@ -7,21 +7,16 @@ credential) gives none: ``pointsman trace`` shows everything.
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Any, Final
 
+from pointsman.graph import ids
+from pointsman.runtime.cli.review_lines import REVIEW_TELLERS, reported, reviewer_of
+from pointsman.runtime.cli.tones import Told, Tone
 from pointsman.runtime.trace import TraceEntry, uncommitted
 
+__all__ = ["TEXT_CHARS_MAX", "Line", "Narrator", "Tone"]
+
 TEXT_CHARS_MAX: Final = 160
-
-
-class Tone(StrEnum):
-    """How a line is meant."""
-
-    PLAIN = "plain"
-    GOOD = "good"
-    BAD = "bad"
-    PERSON = "person"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +33,6 @@ class Line:
         return f"{self.elapsed_s:6.1f} s  {said}"
 
 
-Told = tuple[str | None, str, Tone]
 Data = dict[str, Any]
 
 
@@ -100,19 +94,23 @@ class Narrator:
                 return (node, f"→ {to}{repeat}", Tone.PLAIN) if repeat else None
 
 
-def _attempt_started(data: Data) -> Told:
+def _attempt_started(data: Data) -> Told | None:
+    if reviewer_of(data) is not None:
+        return None  # its launch is told: before it comes the worktree
     return data["node"], f"{_place(data['attempt_id'])} · agent at work", Tone.PLAIN
 
 
 def _report_accepted(data: Data) -> Told:
+    if reviewer_of(data) is not None:
+        return reported(data)
     tone = Tone.GOOD if data["outcome"] == "completed" else Tone.BAD
     said = f"agent reported {data['outcome']}: {data['summary']}"
     return _node(data["attempt_id"]), f"{_place(data['attempt_id'])} · {said}", tone
 
 
 def _attempt_settled(data: Data) -> Told | None:
-    if data["outcome"] == "succeeded":
-        return None
+    if data["outcome"] == "succeeded" or reviewer_of(data) is not None:
+        return None  # of a reviewer its end is told
     said = f"work {data['outcome']}" + (f": {data['reason']}" if data["reason"] else "")
     return _node(data["attempt_id"]), f"{_place(data['attempt_id'])} · {said}", Tone.BAD
 
@@ -143,6 +141,8 @@ def _node_unresolved(data: Data) -> Told:
 def _request_opened(data: Data) -> Told:
     request = data["request"]
     said = f"asks for {request['kind']}: {request['question']}"
+    if (reviewer := reviewer_of(data)) is not None:
+        return reviewer, said, Tone.PERSON
     return _node(data["attempt_id"]), f"{_place(data['attempt_id'])} · {said}", Tone.PERSON
 
 
@@ -156,15 +156,23 @@ def _gate_decided(data: Data) -> Told:
     return data["node"], f"{said} by {data['decided_by']}{note}", Tone.PLAIN
 
 
-def _workspace_prepared(data: Data) -> Told:
+def _workspace_prepared(data: Data) -> Told | None:
+    if data["branch"] is None:
+        return None
     return None, f"workspace ready on branch {data['branch']}", Tone.PLAIN
 
 
 def _workspace_released(data: Data) -> Told | None:
-    return (None, f"workspace kept: {data['why']}", Tone.PLAIN) if data["kept"] else None
+    if not data["kept"]:
+        return None
+    key = data["workspace_key"].removeprefix("wf:")
+    branch = None if key.endswith(":primary") else ids.place_of(key).branch
+    who = f"  {branch}" if branch is not None else None
+    return who, f"workspace kept: {data['why']}", Tone.PLAIN
 
 
 _TELLERS: Final[dict[str, Callable[[Data], Told | None]]] = {
+    **REVIEW_TELLERS,
     "attempt_started": _attempt_started,
     "report_accepted": _report_accepted,
     "attempt_settled": _attempt_settled,
@@ -197,14 +205,16 @@ _IN_FULL: Final = {
 
 
 def _node(derived: str) -> str:
-    """Return the node a visit, attempt or check id belongs to (``run.node.visit.try``)."""
-    return derived.split(".")[1]
+    return ids.place_of(derived).node
 
 
 def _place(derived: str) -> str:
-    _, _, visit, *tries = derived.split(".")
-    again = tries and tries[0] != "1"
-    return f"visit {visit}, try {tries[0]}" if again else f"visit {visit}"
+    """Say which visit an id is of, and which try if it is not the first."""
+    place = ids.place_of(derived)
+    visit = place.visit.rpartition(".")[2]
+    try_number = derived.removeprefix(place.visit).rpartition(".")[2]
+    again = try_number.isdigit() and try_number != "1"
+    return f"visit {visit}, try {try_number}" if again else f"visit {visit}"
 
 
 def _short(text: str) -> str:

@@ -43,6 +43,10 @@ class Reader(Protocol):
         """Return what happened in a run, in order."""
         ...
 
+    def graph(self, run_id: str) -> str:
+        """Return a run's workflow as a Mermaid flowchart, with the path taken."""
+        ...
+
     def attention(self, limit: int = 100) -> list[AttentionView]:
         """List what waits for a person, longest waiting first."""
         ...
@@ -65,6 +69,9 @@ class JournalReader:
 
     def trace(self, run_id: str, after: int = -1) -> list[TraceEntry]:
         return queries.trace(self._known(run_id), run_id, after)
+
+    def graph(self, run_id: str) -> str:
+        return queries.graph(self._known(run_id), run_id).mermaid
 
     def attention(self, limit: int = 100) -> list[AttentionView]:
         return queries.attention(self._journal, limit) if self._journal is not None else []

@@ -9,6 +9,8 @@ from pointsman.graph.allowed import Action, AllowedAction, in_words
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.names import short
 from pointsman.runtime.queries import RunView
+from pointsman.runtime.review_views import GateReviewView
+from pointsman.runtime.review_words import commit_in_short
 from pointsman.runtime.trace import uncommitted
 
 STATE_STYLES: Final = {
@@ -42,18 +44,30 @@ _WORDS: Final[dict[Action, tuple[str, tuple[str, ...], tuple[str, ...]]]] = {
 
 def next_steps(call: Invocation, view: RunView, name: str | None = None) -> list[tuple[str, str]]:
     """Return what a person may do now, as commands to copy, each with what it is for."""
-    steps: list[tuple[str, str]] = []
-    several = _offered_for_several(view)
-    for allowed in view.allowed_actions:
-        purpose, before, after = _WORDS[allowed.action]
-        if allowed.action is Action.REQUEST_CHANGES and not steps:
-            purpose = "send back"
-        if allowed.action in several:
-            after = ("--branch", place_in_words(allowed), *after)
-        steps.append((purpose, call.next_command(*before, name or short(view.run_id), *after)))
+    steps = [_step(call, view, allowed, name) for allowed in view.allowed_actions]
+    if view.gate is not None and Action.APPROVE.value not in view.gate.offered:
+        steps = [("send back" if purpose == "or" else purpose, step) for purpose, step in steps]
     if not _waits(view) and view.ended_at is None:
         steps.insert(0, ("follow", call.next_command("wait", name or short(view.run_id))))
     return steps
+
+
+def first_step(call: Invocation, view: RunView, branch: str | None) -> str | None:
+    """Return what to do first about a run, or about one of its reviewers."""
+    for allowed in view.allowed_actions:
+        if branch is not None and place_in_words(allowed) == branch:
+            return _step(call, view, allowed, None)[1]
+    steps = next_steps(call, view)
+    return steps[0][1] if steps else None
+
+
+def _step(
+    call: Invocation, view: RunView, allowed: AllowedAction, name: str | None
+) -> tuple[str, str]:
+    purpose, before, after = _WORDS[allowed.action]
+    if allowed.action in _offered_for_several(view):
+        after = ("--branch", place_in_words(allowed), *after)
+    return purpose, call.next_command(*before, name or short(view.run_id), *after)
 
 
 def _offered_for_several(view: RunView) -> frozenset[Action]:
@@ -87,6 +101,7 @@ def outcome(call: Invocation, view: RunView) -> dict[str, Any]:
         "branch": view.branch,
         "commit": view.head_commit,
         "gate": view.gate,
+        "reviews": view.reviews,
         "unresolved": view.unresolved,
         "allowed_actions": view.allowed_actions,
         "next": [command for _, command in next_steps(call, view)],
@@ -125,14 +140,26 @@ def headline(view: RunView) -> str:
         return f"{said} at {view.node}: {view.gate.title}"
     if view.unresolved is not None:
         return f"{said} at {view.node} ({view.unresolved.reason}): {view.unresolved.detail}"
+    if view.state == "unresolved":
+        waiting = [item.branch for item in view.attention if item.branch is not None]
+        return f"{said} at {view.node}: {', '.join(waiting)}"
     asked = [item for item in view.attention if item.kind == "native_request"]
     if asked:
         return f"{asked[0].title}: {asked[0].detail}"
     return said if view.ended_at is not None else f"{said} at {view.node}"
 
 
+def _relied_on(review: GateReviewView) -> str:
+    at = commit_in_short(review.frozen_commit)
+    if review.head_seen is None:
+        return f"{at}, by {review.join}"
+    return f"{at}, by {review.join}; the change is at {commit_in_short(review.head_seen)}: stale"
+
+
 def _facts(view: RunView) -> Iterator[tuple[str, str]]:
     yield "run", view.run_id
+    if view.gate is not None and view.gate.review is not None:
+        yield "reviewed", _relied_on(view.gate.review)
     if view.gate is not None and view.gate.deciders is not None:
         yield "decides", in_words(view.gate.deciders)
     if view.left_out:

@@ -159,3 +159,21 @@ def cancel(
     from pointsman.runtime.cli import steering
 
     return steering.cancel(called(context, data, json=json), run, reason)
+
+
+@app.command()
+def workspaces(
+    context: typer.Context,
+    runs: Annotated[
+        list[str] | None, typer.Argument(metavar="[RUN]...", help="Only of these runs.")
+    ] = None,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove the removable ones of ended runs.")
+    ] = False,
+    data: Data = None,
+    json: Json = False,
+) -> int:
+    """List the worktrees on disk and why each is kept."""
+    from pointsman.runtime.cli import worktrees
+
+    return worktrees.workspaces(called(context, data, json=json), runs or [], prune=prune)

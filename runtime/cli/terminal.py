@@ -106,12 +106,15 @@ def own_command(argv: Sequence[str] | None = None, path: str | None = None) -> s
 
 
 def table(columns: Mapping[str, str], rows: Sequence[Sequence[str]]) -> "RenderableType":
-    """Return rows under their headings; a column's value is its style."""
+    """Return rows under their headings; a column's value is its style.
+
+    In a narrow terminal all but the first column are wrapped: nothing is ever cut.
+    """
     from rich.table import Table
 
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for name, style in columns.items():
-        made.add_column(name, style=style or None, no_wrap=True, overflow="ellipsis")
+    for index, (name, style) in enumerate(columns.items()):
+        made.add_column(name, style=style or None, no_wrap=index == 0, overflow="fold")
     for row in rows:
         made.add_row(*row)
     return made

@@ -59,6 +59,7 @@ def create_app(
     app.include_router(routes.health(operations))
     app.include_router(routes.reads(journal))
     app.include_router(routes.catalogue(operations.catalogue))
+    app.include_router(routes.workspaces(operations.workspaces))
     app.include_router(routes.mutations(operations))
     app.include_router(routes.subscriptions(journal, output_logs, stopping))
     app.router.routes.append(Route("/mcp", endpoint=reporting))

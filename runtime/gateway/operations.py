@@ -37,6 +37,7 @@ from pointsman.runtime.gateway.wire_actions import (
     CommandReply,
     command_of,
 )
+from pointsman.runtime.gateway.workspaces import Workspaces
 from pointsman.runtime.problems import PROBLEMS, PointsmanError, refused
 from pointsman.runtime.queries import known_run, known_summary
 from pointsman.runtime.requirements import found_skills, lacking_providers
@@ -68,6 +69,7 @@ class Operations:
         self._home = home or Path.home()
         self.reports = Reports(journal, supervisor)
         self.catalogue = Catalogue(host, self._home)
+        self.workspaces = Workspaces(journal, host)
 
     async def ready(self) -> bool:
         """Whether the journal can be read and the supervisor answers."""

@@ -16,6 +16,12 @@ from pointsman.runtime.gateway import wire_actions as acts
 from pointsman.runtime.gateway.catalogue import Catalogue
 from pointsman.runtime.gateway.operations import Operations
 from pointsman.runtime.gateway.streams import Cursor, OutputLogs, cursor_of, happenings
+from pointsman.runtime.gateway.workspaces import (
+    PruneReply,
+    PruneRequest,
+    Workspaces,
+    WorkspacesPage,
+)
 from pointsman.runtime.problems import PointsmanError, page_text
 from pointsman.runtime.workflows import WorkflowFile
 from pointsman.storage.journal import Journal
@@ -87,6 +93,10 @@ def reads(journal: Journal) -> APIRouter:
     async def get_run(run_id: str) -> queries.RunView:
         return queries.run_view(journal, run_id)
 
+    @router.get("/runs/{run_id}/graph")
+    async def get_graph(run_id: str) -> queries.RunGraph:
+        return queries.graph(journal, run_id)
+
     @router.get("/runs/{run_id}/trace")
     async def get_trace(run_id: str, after: After = -1, limit: AtMost = None) -> TracePage:
         return TracePage(run_id=run_id, entries=queries.trace(journal, run_id, after, limit))
@@ -121,6 +131,21 @@ def catalogue(workflows: Catalogue) -> APIRouter:
     @router.get("/skills")
     async def list_skills(repository: Repository, provider: Provider) -> wire.SkillsPage:
         return await workflows.skills(repository, provider)
+
+    return router
+
+
+def workspaces(kept: Workspaces) -> APIRouter:
+    """The worktrees on the host's machine."""
+    router = APIRouter(prefix="/api")
+
+    @router.get("/workspaces")
+    async def list_workspaces() -> WorkspacesPage:
+        return await kept.page()
+
+    @router.post("/workspaces/prune")
+    async def prune_workspaces(body: PruneRequest) -> PruneReply:
+        return await kept.prune(body)
 
     return router
 
