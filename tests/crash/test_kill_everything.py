@@ -8,6 +8,7 @@ the moments come from ``POINTSMAN_SEED`` and are printed with a failure.
 
 import hashlib
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,14 +22,27 @@ from tests.harness.processes import agents_of, clear_away, engine_of, everything
 
 KILLS = int(os.environ.get("POINTSMAN_KILLS", "1"))
 SEED = int(os.environ.get("POINTSMAN_SEED", "2026"))
-KINDS = ("visit", "route", "report", "end")
+KINDS = ("visit", "route", "report", "fork", "branch", "join", "end")
+# <node>.<visit>.<branch>.<try>, or the same without the try.
+OF_A_BRANCH = re.compile(r"[^.]+\.\d+\.[a-z][^.]*(\.\d+)?")
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
 
 def essence(signature: Any) -> list[Any]:
-    """Keep what no crash may change; how often a check was started is none of it."""
-    return [entry for entry in signature if entry[0] in KINDS]
+    """Keep what no crash may change; how often a check was started is none of it.
+
+    In which order reviewers come to their end is none of it either.
+    """
+    kept: list[Any] = []
+    at_once: list[Any] = []
+    for entry in (each for each in signature if each[0] in KINDS):
+        if entry[0] in ("report", "branch") and OF_A_BRANCH.fullmatch(entry[1]):
+            at_once.append(entry)
+            continue
+        kept += [*sorted(at_once, key=repr), entry]
+        at_once = []
+    return kept + at_once
 
 
 class Undisturbed:

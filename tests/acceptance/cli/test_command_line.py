@@ -71,24 +71,55 @@ def test_help_answers_at_once_because_nothing_heavy_is_loaded() -> None:
     assert told.stdout.splitlines()[-1] == "[]"
 
 
-def test_the_demonstration_stops_at_the_gate_after_one_repeat(
+BRANCHES = ("correctness", "security", "ux")
+
+
+def test_the_demonstration_stops_at_the_gate_after_both_permitted_repeats(
     demonstration: subprocess.CompletedProcess[str],
 ) -> None:
     shown = json.loads(demonstration.stdout)
     assert shown["state"] == "awaiting_review"
-    assert shown["visits"] == {"implement": 2, "unit-tests": 2, "verdict": 2, "approve": 1}
-    assert [each["exit_code"] for each in shown["checks"]] == [1, 0]
-    assert [each["rule"] for each in shown["routes"] if each["counted"]] == ["tests failed"]
+    assert shown["visits"] == {
+        "implement": 3,
+        "unit-tests": 3,
+        "tests-verdict": 3,
+        "reviewers": 2,
+        "review": 2,
+        "review-verdict": 2,
+        "approve": 1,
+    }
+    assert [each["exit_code"] for each in shown["checks"]] == [1, 0, 0]
+    counted = [each["rule"] for each in shown["routes"] if each["counted"]]
+    assert counted == ["tests failed", "a reviewer wants changes"]
     assert "timetable/__init__.py" in shown["diff_stat"]
     assert shown["commit"] == git(Path(shown["repository"]), "rev-parse", shown["branch"])
     assert f"{PROGRAM} approve" in shown["next"][0]
+
+
+def test_the_demonstration_tells_both_reviews_with_their_frozen_commits(
+    demonstration: subprocess.CompletedProcess[str],
+) -> None:
+    shown = json.loads(demonstration.stdout)
+    first, second = shown["reviews"]
+    assert [each["outcome"] for each in shown["reviews"]] == ["all_completed"] * 2
+    assert {name: said["verdict"] for name, said in first["branches"].items()} == {
+        "correctness": "approve",
+        "security": "approve",
+        "ux": "request_changes",
+    }
+    assert {said["verdict"] for said in second["branches"].values()} == {"approve"}
+    assert first["frozen_commit"] != second["frozen_commit"] == shown["commit"]
+    attempts = {
+        said["attempt_id"] for each in (first, second) for said in each["branches"].values()
+    }
+    assert len(attempts) == 2 * len(BRANCHES), "a new generation has attempts of its own"
 
 
 def test_progress_is_told_on_the_side_one_line_a_step(
     demonstration: subprocess.CompletedProcess[str],
 ) -> None:
     assert "unit-tests · visit 1 · exit 1" in demonstration.stderr
-    assert "verdict · tests failed → implement (repeat 1 of 1)" in demonstration.stderr
+    assert "tests-verdict · tests failed → implement (repeat 1 of 1)" in demonstration.stderr
     assert "\x1b" not in demonstration.stderr, "no colours or cursor tricks without a terminal"
 
 
@@ -117,6 +148,9 @@ def test_reading_commands_need_no_server(
         "unit-tests.1.1",
         "implement.2.1",
         "unit-tests.2.1",
+        "implement.3.1",
+        "unit-tests.3.1",
+        *(f"reviewers.{visit}.{branch}.1" for visit in (1, 2) for branch in BRANCHES),
     }
 
 
