@@ -102,12 +102,12 @@ def test_the_demonstration_tells_both_reviews_with_their_frozen_commits(
     shown = json.loads(demonstration.stdout)
     first, second = shown["reviews"]
     assert [each["outcome"] for each in shown["reviews"]] == ["all_completed"] * 2
-    assert {name: said["verdict"] for name, said in first["branches"].items()} == {
+    assert {name: each["verdict"] for name, each in first["branches"].items()} == {
         "correctness": "approve",
         "security": "approve",
         "ux": "request_changes",
     }
-    assert {said["verdict"] for said in second["branches"].values()} == {"approve"}
+    assert {each["verdict"] for each in second["branches"].values()} == {"approve"}
     assert first["frozen_commit"] != second["frozen_commit"] == shown["commit"]
     attempts = {
         said["attempt_id"] for each in (first, second) for said in each["branches"].values()
