@@ -1,7 +1,8 @@
 """Named places where a test may end this very process, as a power cut would.
 
 ``POINTSMAN_CRASH_AT=after_commit:3`` ends the process with SIGKILL the third time that the
-place is reached. Without the variable nothing happens; production never sets it.
+place is reached; ``POINTSMAN_CRASH_BRANCH_AT`` does so to branch actors. Without the variables
+nothing happens; production never sets them.
 """
 
 import os
@@ -10,6 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 VARIABLE: Final = "POINTSMAN_CRASH_AT"
+BRANCH_VARIABLE: Final = "POINTSMAN_CRASH_BRANCH_AT"
 
 
 class CrashPoint(StrEnum):
@@ -30,9 +32,9 @@ class CrashPoints:
         self._passes_left = int(count or 1)
 
     @classmethod
-    def from_environment(cls) -> "CrashPoints":
+    def from_environment(cls, variable: str = VARIABLE) -> "CrashPoints":
         """Read the asked place from the environment."""
-        return cls(os.environ.get(VARIABLE))
+        return cls(os.environ.get(variable))
 
     def here(self, place: CrashPoint) -> None:
         """Pass a place, or end here."""

@@ -22,10 +22,10 @@ import uvicorn
 from filelock import FileLock, Timeout
 from ulid import ULID
 
-from pointsman.actors.ray_handles.calls import ActorSettings
 from pointsman.actors.ray_handles.hosts import spawn_host
 from pointsman.actors.ray_handles.start import start_ray, stop_ray
 from pointsman.actors.ray_handles.supervisors import spawn_supervisor
+from pointsman.actors.ray_handles.workers import ActorSettings
 from pointsman.graph import ids
 from pointsman.runtime import discovery, in_actors, logs
 from pointsman.runtime.config import DataDirectory

@@ -6,32 +6,17 @@ handles here implement. What Ray can do to a call is turned into our own errors:
 process is ``WorkerLostError`` or ``HostUnavailableError``.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import ray
 from ray.exceptions import RayError, RayTaskError
 
 from pointsman.actors.host import HostUnavailableError
-from pointsman.storage.journal import Journal
 
 NAMESPACE: Final = "pointsman"
 CALL_TIMEOUT_S: Final = 60.0
 # Preparing a workspace runs authored set-up commands, each with its own timeout.
 HOST_CALL_TIMEOUT_S: Final = 6 * 60 * 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class ActorSettings:
-    """What an actor's process needs to open its own journal and reach the host.
-
-    The callables are module-level functions: Ray carries them by name, not by content.
-    """
-
-    shard: int
-    open_journal: Callable[[], Journal]
-    reporting_url: str
 
 
 def options(name: str | None = None) -> dict[str, Any]:

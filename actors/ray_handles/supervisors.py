@@ -12,12 +12,11 @@ from pointsman.actors.messages import Answer, Message
 from pointsman.actors.pool import Pool
 from pointsman.actors.ray_handles.calls import (
     CALL_TIMEOUT_S,
-    ActorSettings,
     named,
     options,
     supervisor_name,
 )
-from pointsman.actors.ray_handles.workers import RayWorkers
+from pointsman.actors.ray_handles.workers import ActorSettings, RayWorkers
 from pointsman.actors.supervisor import Supervisor
 from pointsman.actors.workers import WorkerLostError
 

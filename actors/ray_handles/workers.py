@@ -1,32 +1,40 @@
-"""Run actors and branch actors, each in a Ray process of its own."""
+"""Run actors, each in a Ray process of its own."""
 
 import asyncio
 import os
 import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import ray
 from ray.exceptions import RayActorError, RayTaskError
 
-from pointsman.actors.branch_actor import BranchActor
 from pointsman.actors.branches import BranchPool
 from pointsman.actors.clock import SystemClock
 from pointsman.actors.crash_points import CrashPoints
 from pointsman.actors.messages import Answer, Message
+from pointsman.actors.ray_handles.branches import RayBranchWorkers
 from pointsman.actors.ray_handles.calls import (
     CALL_TIMEOUT_S,
-    HOST_CALL_TIMEOUT_S,
-    ActorSettings,
     options,
-    raised,
 )
 from pointsman.actors.ray_handles.hosts import RemoteHost
 from pointsman.actors.run_actor import NotAssignedError, RunActor
 from pointsman.actors.workers import LeaseLostError, WorkerLostError
-from pointsman.graph.commands import Command
-from pointsman.graph.intents import Intent
-from pointsman.graph.work import WorkAggregate
-from pointsman.storage.journal import FencedError
+from pointsman.storage.journal import FencedError, Journal
+
+
+@dataclass(frozen=True, slots=True)
+class ActorSettings:
+    """What an actor's process needs to open its own journal and reach the host.
+
+    The callables are module-level functions: Ray carries them by name, not by content.
+    """
+
+    shard: int
+    open_journal: Callable[[], Journal]
+    reporting_url: str
 
 
 class _RunWorker(RunActor):
@@ -39,23 +47,12 @@ class _RunWorker(RunActor):
             clock=SystemClock(),
             reporting_url=settings.reporting_url,
             mint=lambda: secrets.token_urlsafe(32),
-            branches=BranchPool(RayBranchWorkers(settings)),
+            branches=BranchPool(RayBranchWorkers(settings.shard, settings.reporting_url)),
             crash=CrashPoints.from_environment(),
         )
 
     async def process_id(self) -> int:
         return os.getpid()
-
-
-class _BranchWorker(BranchActor):
-    """A branch actor that builds itself inside its Ray process."""
-
-    def __init__(self, settings: ActorSettings) -> None:
-        super().__init__(
-            host=RemoteHost(settings.shard),
-            reporting_url=settings.reporting_url,
-            crash=CrashPoints.from_environment(),
-        )
 
 
 class RayWorkers:
@@ -102,45 +99,5 @@ class RayWorker:
             if isinstance(error.cause, NotAssignedError):
                 raise WorkerLostError(str(error.cause)) from error
             raise
-        except (RayActorError, TimeoutError) as error:
-            raise WorkerLostError(str(error)) from error
-
-
-class RayBranchWorkers:
-    """Spawns branch actors, each in its own Ray process, which ends with the one that asks."""
-
-    def __init__(self, settings: ActorSettings) -> None:
-        self._settings = settings
-
-    def spawn(self) -> "RayBranchWorker":
-        """Begin a new process; calls wait until it is up."""
-        return RayBranchWorker(
-            ray.remote(_BranchWorker).options(**options()).remote(self._settings)
-        )
-
-
-class RayBranchWorker:
-    """A ``BranchWorker`` whose process is a Ray actor."""
-
-    def __init__(self, actor: Any) -> None:
-        self._actor = actor
-
-    async def perform(self, intent: Intent, token: str | None = None) -> Command | None:
-        reference = self._actor.perform.remote(intent, token)
-        outcome: Command | None = await self._call(reference, HOST_CALL_TIMEOUT_S)
-        return outcome
-
-    async def look(self, attempt_id: str) -> WorkAggregate:
-        work: WorkAggregate = await self._call(self._actor.look.remote(attempt_id), CALL_TIMEOUT_S)
-        return work
-
-    def end(self) -> None:
-        ray.kill(self._actor)
-
-    async def _call(self, reference: Any, timeout_s: float) -> Any:
-        try:
-            return await asyncio.wait_for(reference, timeout_s)
-        except RayTaskError as error:
-            raise raised(error) from error
         except (RayActorError, TimeoutError) as error:
             raise WorkerLostError(str(error)) from error

@@ -12,10 +12,9 @@ import psutil
 import pytest
 
 from pointsman.actors.host import HostUnavailableError
-from pointsman.actors.ray_handles.calls import ActorSettings
+from pointsman.actors.ray_handles.branches import RayBranchWorker, RayBranchWorkers
 from pointsman.actors.ray_handles.hosts import spawn_host
 from pointsman.actors.ray_handles.start import start_ray, stop_ray
-from pointsman.actors.ray_handles.workers import RayBranchWorker, RayBranchWorkers
 from pointsman.actors.workers import WorkerLostError
 from pointsman.graph.commands import ObserveCheckout
 from pointsman.graph.intents import ReleaseWorkspace, VerifyCheckout
@@ -47,8 +46,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DataDirectory]:
 
 @pytest.fixture
 def worker(data: DataDirectory) -> Iterator[RayBranchWorker]:
-    settings = ActorSettings(0, partial(in_actors.journal, data), "http://127.0.0.1:9/mcp")
-    made = RayBranchWorkers(settings).spawn()
+    made = RayBranchWorkers(0, "http://127.0.0.1:9/mcp").spawn()
     yield made
     made.end()
 
