@@ -206,13 +206,21 @@ def test_twenty_thousand_files_are_checked_out_and_compared(folder: Path) -> Non
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
-def test_a_repository_that_git_does_not_trust_is_told_as_such(reviewing: HostReviewBench) -> None:
-    order = reviewing.reviewer_order("code", git(reviewing.repository, "rev-parse", "HEAD"))
-    for path in (reviewing.repository, reviewing.repository / ".git"):
+def test_a_repository_that_git_does_not_trust_is_told_as_such(changed: HostReviewBench) -> None:
+    commit = changed.prepare_reviewer("code")
+    order = changed.reviewer_order("other", commit)
+    freezing = changed.freeze_order()
+    for path in (changed.repository, changed.repository / ".git"):
         shutil.chown(path, user=65_534)
-    receipt = reviewing.call(reviewing.host.prepare_workspace(order))
-    assert receipt.reason == "git_failed"
-    assert "dubious ownership" in (receipt.message or "")
+    for receipt in (
+        changed.call(changed.host.prepare_workspace(order)),
+        changed.call(changed.host.freeze_change(freezing)),
+    ):
+        assert receipt.reason == "git_failed"
+        assert "dubious ownership" in (receipt.message or "")
+    assert "dubious ownership" in (changed.verify(commit).unreadable or "")
+    assert "dubious ownership" in (changed.head().unavailable or "")
+    assert "dubious ownership" in changed.kept()["code"].why
 
 
 def test_what_git_wrote_before_it_died_is_cleared_away(reviewing: HostReviewBench) -> None:
