@@ -22,6 +22,7 @@ import uvicorn
 from filelock import FileLock, Timeout
 from ulid import ULID
 
+from pointsman.actors.clock import SystemClock
 from pointsman.actors.ray_handles.hosts import spawn_host
 from pointsman.actors.ray_handles.start import start_ray, stop_ray
 from pointsman.actors.ray_handles.supervisors import spawn_supervisor
@@ -31,6 +32,7 @@ from pointsman.runtime import discovery, in_actors, logs
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.gateway.app import create_app
 from pointsman.runtime.gateway.operations import Operations
+from pointsman.runtime.gateway.scheduling import Scheduling
 from pointsman.runtime.hosts.assembly import output_logs
 from pointsman.runtime.journals import open_journal, open_journal_read_only
 from pointsman.runtime.problems import PointsmanError
@@ -70,8 +72,12 @@ class Runtime:
         self.stop()
 
 
-def start_runtime(data: DataDirectory, port: int | None = None) -> Runtime:
+def start_runtime(
+    data: DataDirectory, port: int | None = None, *, fires_schedules: bool = False
+) -> Runtime:
     """Start a server on a data directory and return when it takes commands.
+
+    A server within another command leaves schedules alone: it ends when that command does.
 
     Raises ``PointsmanError`` with ``data_directory_in_use``, ``data_directory_newer``,
     ``data_directory_unusable`` or ``port_in_use``.
@@ -97,7 +103,9 @@ def start_runtime(data: DataDirectory, port: int | None = None) -> Runtime:
         supervisor = spawn_supervisor(settings)
         stopping = threading.Event()
         operations = Operations(journal, supervisor, host, _mint_run_id)
-        app = create_app(operations, journal, token, partial(output_logs, data), stopping.is_set)
+        scheduling = Scheduling(journal, operations.start, SystemClock(), fires=fires_schedules)
+        logs_of = partial(output_logs, data)
+        app = create_app(operations, journal, token, logs_of, scheduling, stopping.is_set)
         undo.enter_context(_serving(app, listener))
         undo.callback(stopping.set)
         discovery.publish(data, url)

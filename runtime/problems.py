@@ -116,6 +116,12 @@ PROBLEMS: Final = _kinds(
         # Saving a workflow.
         ("PM0080", "revision_conflict", 409),
         ("PM0081", "workflow_not_written", 409),
+        # Schedules.
+        ("PM0090", "schedule_unknown", 404),
+        ("PM0091", "schedule_invalid", 422),
+        ("PM0092", "schedule_conflict", 409),
+        ("PM0093", "occurrence_unknown", 404),
+        ("PM0094", "schedules_full", 409),
     )
 )
 

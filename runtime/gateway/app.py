@@ -20,6 +20,8 @@ from pointsman.runtime.gateway import routes
 from pointsman.runtime.gateway.guard import Guard, problem_response
 from pointsman.runtime.gateway.operations import Operations
 from pointsman.runtime.gateway.reporting import ReportingEndpoint
+from pointsman.runtime.gateway.scheduling import Scheduling
+from pointsman.runtime.gateway.scheduling import routes as schedule_routes
 from pointsman.runtime.gateway.streams import OutputLogs
 from pointsman.runtime.problems import PointsmanError
 from pointsman.storage.journal import Journal, JournalCorruptError
@@ -37,6 +39,7 @@ def create_app(
     journal: Journal,
     operator_token: str,
     output_logs: OutputLogs,
+    scheduling: Scheduling,
     stopping: Callable[[], bool] = lambda: False,
 ) -> FastAPI:
     """Return the application; ``stopping`` ends subscriptions when the server shuts down."""
@@ -44,7 +47,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with reporting.running():
+        async with reporting.running(), scheduling.running():
             yield
 
     app = FastAPI(
@@ -61,6 +64,7 @@ def create_app(
     app.include_router(routes.catalogue(operations.catalogue))
     app.include_router(routes.workspaces(operations.workspaces))
     app.include_router(routes.mutations(operations))
+    app.include_router(schedule_routes(scheduling))
     app.include_router(routes.subscriptions(journal, output_logs, stopping))
     app.router.routes.append(Route("/mcp", endpoint=reporting))
     app.add_exception_handler(PointsmanError, _told)

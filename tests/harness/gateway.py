@@ -19,11 +19,13 @@ from mcp.client.client import Client as McpClient
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
+from pointsman.actors.clock import Clock, SystemClock
 from pointsman.actors.messages import Answer, Message
 from pointsman.graph import ids
 from pointsman.runtime.client import Client
 from pointsman.runtime.gateway.app import create_app
 from pointsman.runtime.gateway.operations import Operations
+from pointsman.runtime.gateway.scheduling import Scheduling
 from pointsman.runtime.queries import RunView
 from pointsman.runtime.trace import TraceEntry
 from tests.harness.fake_host import FakeHost
@@ -63,6 +65,7 @@ class GatewayServer:
         self._numbers = itertools.count(1)
         self._port = 0
         self.output_logs: list[tuple[str, Path]] = []
+        self.clock: Clock = SystemClock()
 
     def __enter__(self) -> "GatewayServer":
         self._start()
@@ -110,11 +113,13 @@ class GatewayServer:
 
         self.host.wake = wake
         operations = Operations(journal, self.tapped, self.host, self._mint_run_id, home=self._home)
+        self.scheduling = Scheduling(journal, operations.start, self.clock, fires=False)
         app = create_app(
             operations,
             journal,
             OPERATOR_TOKEN,
             lambda run_id: self.output_logs,
+            self.scheduling,
             stopping=lambda: self._uvicorn.should_exit,
         )
         self._uvicorn = _Announcing(app, lambda: ready.set_result(loop))
@@ -132,6 +137,11 @@ class GatewayServer:
         return ids.run_id(0, f"{next(self._numbers):026d}")
 
     # --- what tests say to it ---
+
+    def fire_schedules(self) -> None:
+        """Let the scheduler look once, at what the clock says now."""
+        tick = asyncio.run_coroutine_threadsafe(self.scheduling.scheduler.tick(), self._loop)
+        tick.result(_PATIENCE_S)
 
     def start(self, definition: str, command_id: str = "start-1", **inputs: Any) -> str:
         """Start a run of a definition's text and return its id."""

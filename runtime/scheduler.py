@@ -1,0 +1,168 @@
+"""The scheduler: makes slots that came due into occurrences, each of them once.
+
+All slots until now are decided in one transaction with the occurrences that come of them. What has
+an occurrence already is made no second one, whatever the clock does and whoever else looks.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+import structlog
+
+from pointsman.actors.clock import Clock
+from pointsman.graph.run import RunState
+from pointsman.graph.schedule import (
+    Occurrence,
+    OccurrenceState,
+    Overlap,
+    Reason,
+    Schedule,
+    Trigger,
+    slot_occurrence_id,
+)
+from pointsman.runtime.dispatch import Dispatcher
+from pointsman.runtime.slots import SlotError, Slots, due
+from pointsman.storage.journal import Journal, JournalError, JournalFullError
+from pointsman.storage.schedules import ScheduleChange, ScheduleConflictError
+
+log = structlog.get_logger()
+
+TICK_S: Final = 1.0
+_DUE_AT_ONCE_MAX: Final = 1_000
+_LOOKED_AT_FOR_OVERLAP_MAX: Final = 50
+_ENDED: Final = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.CANCELED})
+
+
+class Scheduler:
+    """Fires schedules while it is ``running``; ``trouble`` is what keeps it from doing so."""
+
+    def __init__(self, journal: Journal, dispatcher: Dispatcher, clock: Clock) -> None:
+        self._journal = journal
+        self._store = journal.schedules
+        self._dispatcher = dispatcher
+        self._clock = clock
+        self._seen_ms: int | None = None
+        self.firing = False
+        self.trouble: str | None = None
+
+    @asynccontextmanager
+    async def running(self, tick_s: float = TICK_S) -> AsyncIterator[None]:
+        """Fire schedules as long as the context lasts."""
+        task = asyncio.create_task(self._loop(tick_s))
+        self.firing = True
+        try:
+            yield
+        finally:
+            self.firing = False
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _loop(self, tick_s: float) -> None:
+        while True:
+            try:
+                await self.tick()
+            except Exception:
+                # The next tick decides anew from the journal; ending here would end all schedules.
+                log.exception("scheduler_tick_failed")
+                self.trouble = "internal_error: see server.log"
+            await asyncio.sleep(tick_s)
+
+    async def tick(self) -> None:
+        """Look once at what has come due, and start what is pending."""
+        try:
+            self.trouble = await asyncio.to_thread(self._make_due)
+        except JournalError as error:
+            code = "journal_full" if isinstance(error, JournalFullError) else "journal_corrupt"
+            self.trouble = f"{code}: {error}"
+            log.error("scheduler_in_trouble", error=str(error))
+        await self._dispatcher.dispatch_pending()
+
+    def _make_due(self) -> str | None:
+        """Make occurrences of what came due; return what kept a schedule from it."""
+        now = self._clock.now_ms()
+        if self._seen_ms is None or now < self._seen_ms:
+            self._turn_back(now)
+        self._seen_ms = now
+        trouble = None
+        for schedule in self._store.due(now, _DUE_AT_ONCE_MAX):
+            try:
+                self._consider(schedule, now)
+            except ScheduleConflictError:
+                continue  # somebody else changed or considered it: the next tick reads it again
+            except SlotError as error:
+                # Valid when it was put: the machine's time zones have changed.
+                trouble = f"schedule_invalid: {schedule.schedule_id}: {error}"
+                log.error("schedule_unreadable", schedule=schedule.schedule_id, error=str(error))
+        return trouble
+
+    def _turn_back(self, now: int) -> None:
+        """Consider again what was considered at a time that is now to come.
+
+        Without it a clock that was far ahead once would silence a schedule for as long. What has
+        an occurrence is started no second time.
+        """
+        for schedule in self._store.schedules():
+            if schedule.considered_ms <= now or schedule.next_ms is None:
+                continue
+            with suppress(ScheduleConflictError, SlotError):
+                self._advance(schedule, now, (), 0)
+
+    def _consider(self, schedule: Schedule, now: int) -> None:
+        """Decide every slot until now, in one transaction with the occurrences that come of it."""
+        slots = Slots(schedule.cron, schedule.zone)
+        found = due(slots, schedule.missed, schedule.considered_ms, now)
+        made: list[Occurrence] = []
+        goes_on = schedule.overlap is Overlap.SKIP and self._goes_on(schedule.schedule_id)
+        for slot_ms in found.slots:
+            occurrence_id = slot_occurrence_id(schedule.schedule_id, slot_ms)
+            if self._store.occurrence(occurrence_id) is not None:
+                continue
+            made.append(self._of_slot(schedule, occurrence_id, slot_ms, skipped=goes_on))
+            goes_on = schedule.overlap is Overlap.SKIP
+        self._advance(schedule, now, tuple(made), found.passed_over)
+        for each in made:
+            log.info("occurrence_made", occurrence=each.occurrence_id, state=each.state.value)
+
+    def _advance(
+        self, schedule: Schedule, now: int, made: tuple[Occurrence, ...], passed_over: int
+    ) -> None:
+        changed = schedule.model_copy(
+            update={
+                "version": schedule.version + 1,
+                "considered_ms": now,
+                "next_ms": Slots(schedule.cron, schedule.zone).next_after(now),
+                "passed_over": schedule.passed_over + passed_over,
+            }
+        )
+        self._store.change(ScheduleChange(schedule.schedule_id, schedule.version, changed, made))
+
+    def _of_slot(
+        self, schedule: Schedule, occurrence_id: str, slot_ms: int, *, skipped: bool
+    ) -> Occurrence:
+        asked = Occurrence(
+            occurrence_id=occurrence_id,
+            schedule_id=schedule.schedule_id,
+            trigger=Trigger.SLOT,
+            slot_ms=slot_ms,
+            wish=schedule.wish,
+            asked_by=f"schedule:{schedule.schedule_id}",
+            created_at_ms=self._clock.now_ms(),
+            state=OccurrenceState.PENDING,
+        )
+        if not skipped:
+            return self._dispatcher.with_definition(asked)
+        reason = Reason(code="overlap", message="an earlier run of this schedule still goes on")
+        return self._dispatcher.settled(asked, OccurrenceState.SKIPPED, reason)
+
+    def _goes_on(self, schedule_id: str) -> bool:
+        """Whether an earlier occurrence may still start a run, or its run has not ended."""
+        for each in self._store.occurrences(schedule_id, _LOOKED_AT_FOR_OVERLAP_MAX):
+            if each.state is OccurrenceState.PENDING:
+                return True
+            run = self._journal.summary(each.run_id) if each.run_id is not None else None
+            if run is not None and run.state not in _ENDED:
+                return True
+        return False
