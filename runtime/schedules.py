@@ -59,7 +59,7 @@ class Schedules:
         """Return one schedule; raises ``schedule_unknown``."""
         return self._view(known_schedule(self._journal, name))
 
-    def occurrences(self, name: str, limit: int) -> list[OccurrenceView]:
+    def occurrences(self, name: str, limit: int = 100) -> list[OccurrenceView]:
         """Return what a schedule has started or not, newest first; also of a removed one."""
         found = self._journal.schedules.occurrences(name, limit)
         if not found:
