@@ -141,8 +141,13 @@ def render(problems: tuple[PlacedProblem, ...]) -> str:
 
 
 def _rendered(problem: PlacedProblem) -> str:
+    head = f"{problem.code}: {problem.message}\n"
+    if not problem.source:
+        # About the file as a whole, which may not even be there.
+        at = "" if problem.line == 1 else f":{problem.line}"
+        return f"{problem.file}{at}: {head}    {problem.mend}\n"
     return (
-        f"{problem.file}:{problem.line}:{problem.column}: {problem.code}: {problem.message}\n"
+        f"{problem.file}:{problem.line}:{problem.column}: {head}"
         f"    {problem.source}\n"
         f"    {' ' * (problem.caret - 1)}^\n"
         f"    {problem.mend}\n"

@@ -36,7 +36,8 @@ def validate(call: Invocation, given: Sequence[Path]) -> int:
             call.terminal.show(render(loaded.problems))
     if broken:
         problems = sum(len(loaded.problems) for loaded in broken)
-        call.terminal.say(f"{problems} problems in {len(broken)} of {len(checked)} files.")
+        what = "problem" if problems == 1 else "problems"
+        call.terminal.say(f"{problems} {what} in {len(broken)} of {len(checked)} files.")
     return ExitCode.USAGE if broken else ExitCode.OK
 
 

@@ -16,11 +16,13 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pointsman.runtime.gateway.json_bodies import duplicate_keys, in_words, whole_body
 from pointsman.runtime.problems import PointsmanError, document
 
 log = structlog.get_logger()
 
 LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost", "::1"})
+_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
 PROBLEM_TYPE: Final = "application/problem+json"
 
 
@@ -98,8 +100,19 @@ class Guard:
             begun = begun or message["type"] == "http.response.start"
             await send(message)
 
+        receive = self._bounded(receive)
         try:
-            await self._app(scope, self._bounded(receive), noted)
+            if scope["method"] in _WITH_BODY and scope["path"].startswith("/api/"):
+                body, receive = await whole_body(receive)
+                if keys := duplicate_keys(body):
+                    refusal = PointsmanError("request_invalid", in_words(keys), {"keys": keys})
+                    await problem_response(refusal)(scope, receive, send)
+                    return
+            await self._app(scope, receive, noted)
+        except HTTPException as too_large:
+            # Of the body's bound: what the application itself raises is told there.
+            told = PointsmanError("request_too_large", too_large.detail)
+            await problem_response(told)(scope, receive, send)
         except Exception:
             incident = secrets.token_hex(6)
             log.exception("request_failed", incident=incident, path=scope["path"])

@@ -27,7 +27,8 @@ from pointsman.graph import limits
 from pointsman.graph.contract import TOOL_NAME, TOOL_SCHEMA
 from pointsman.graph.contract_text import CONTRACT_TOOL_NAME
 from pointsman.runtime.gateway.guard import bearer_token
-from pointsman.runtime.gateway.reports import Reports, not_judged, sub_agent_refused
+from pointsman.runtime.gateway.json_bodies import duplicate_keys, in_words, whole_body
+from pointsman.runtime.gateway.reports import Reports, ambiguous, not_judged, sub_agent_refused
 from pointsman.runtime.gateway.wire import ReportAnswer
 
 log = structlog.get_logger()
@@ -92,6 +93,11 @@ class ReportingEndpoint:
             await JSONResponse({"error": "unauthorized"}, status_code=401)(scope, receive, send)
             return
         scope["pointsman.token"] = token
+        declared = Headers(scope=scope).get("content-length", "0")
+        if declared.isdecimal() and int(declared) <= BODY_BYTES_MAX:
+            body, receive = await whole_body(receive)
+            # The SDK hands over the last of two keys, so the first look is ours.
+            scope["pointsman.duplicate_keys"] = duplicate_keys(body)
         await self._sessions.handle_request(scope, receive, send)
 
     async def _list_tools(
@@ -104,6 +110,9 @@ class ReportingEndpoint:
     ) -> types.CallToolResult:
         assert context.request is not None, "only HTTP requests come here"
         token: str = context.request.scope["pointsman.token"]
+        keys = context.request.scope.get("pointsman.duplicate_keys")
+        if params.name == TOOL_NAME and keys:
+            return _told(ambiguous(in_words(keys)))
         try:
             return await self._answered(params.name, token, params.arguments or {}, context.params)
         except MCPError:

@@ -111,6 +111,13 @@ def not_judged(code: str, message: str) -> ReportAnswer:
     )
 
 
+def ambiguous(message: str) -> ReportAnswer:
+    """Refuse a report that says one thing twice; it was neither accepted nor kept."""
+    return ReportAnswer(
+        ok=False, code=RejectionCode.INVALID.value, message=message, retry="fix_and_resend"
+    )
+
+
 def _refusal(answer: Rejected) -> ReportAnswer:
     return ReportAnswer(
         ok=False,

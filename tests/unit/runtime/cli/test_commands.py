@@ -15,7 +15,17 @@ from pointsman.graph.run import RunState
 from pointsman.runtime.cli.exit_codes import MEANINGS
 from pointsman.runtime.cli.main import run
 
-REPOSITORY_COMMANDS = ("demo", "init", "validate", "workflows", "run", "serve", "runs", "attention")
+REPOSITORY_COMMANDS = (
+    "demo",
+    "init",
+    "validate",
+    "workflows",
+    "run",
+    "serve",
+    "runs",
+    "attention",
+    "workspaces",
+)
 RUN_COMMANDS = (
     *("wait", "show", "trace", "logs", "approve", "request-changes"),
     *("cancel", "resume", "retry", "answer", "review-again"),
@@ -179,3 +189,36 @@ def test_workflows_lists_own_and_packaged_ones(shell: Shell) -> None:
     assert shell("workflows", "--json") == 0
     found = {each["id"]: each["origin"] for each in shell.document["workflows"]}
     assert found == {"change-any-repository": "project", "reviewed-change": "example"}
+
+
+@pytest.mark.parametrize("command", ["run", "explain", "graph"])
+def test_a_repository_that_is_not_there_is_told_as_that(shell: Shell, command: str) -> None:
+    assert shell(command, "any-workflow", "--repo", "/nonexistent", "--json") == 2
+    assert shell.document["code"] == "repository_missing"
+
+
+def test_a_file_that_is_not_there_is_told_without_a_place_in_it(shell: Shell) -> None:
+    assert shell("validate", "nope.yaml") == 2
+    assert shell.out.startswith("nope.yaml: unreadable_file: ")
+    assert "^" not in shell.out
+    assert "1 problem in 1 of 1 files." in shell.err
+
+
+def test_nobody_decides_under_an_empty_name(shell: Shell) -> None:
+    assert shell("approve", "last", "--as", " ", "--json") == 2
+    assert shell.document["code"] == "usage_invalid"
+
+
+def test_worktrees_are_listed_without_a_server_and_nothing_is_made_for_it(
+    shell: Shell, tmp_path: Path
+) -> None:
+    assert shell("workspaces", "--json") == 0
+    assert shell.document == {"workspaces": []}
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_drawing_is_of_a_workflow_or_of_a_run(shell: Shell) -> None:
+    assert shell("graph") == 2
+    assert shell("graph", "a-workflow", "--run", "last") == 2
+    assert shell("graph", "--run", "last", "--json") == 2
+    assert shell.document["code"] == "run_unknown"

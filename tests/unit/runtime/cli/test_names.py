@@ -79,7 +79,7 @@ def test_a_missing_file_and_an_unknown_id_are_told_apart(tmp_path: Path) -> None
     with pytest.raises(PointsmanError) as missing:
         find_definition(str(tmp_path / "none.yaml"), tmp_path)
     with pytest.raises(PointsmanError, match="did you mean 'reviewed-change'") as unknown:
-        find_definition("implement-and-chek", tmp_path)
+        find_definition("reviewed-chang", tmp_path)
     assert (missing.value.code, unknown.value.code) == ("definition_invalid", "definition_unknown")
 
 

@@ -1,11 +1,13 @@
 """Goal: a suggested command can be copied as it stands, however this program was called."""
 
+import io
 import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from pointsman.runtime.cli.terminal import own_command
+from pointsman.runtime.cli.terminal import own_command, table
 
 
 def program(folder: Path) -> Path:
@@ -40,3 +42,12 @@ def test_another_program_of_the_name_on_the_path_is_not_meant(
 def test_a_module_is_called_by_its_interpreter() -> None:
     called = own_command(["/somewhere/pointsman/__main__.py"])
     assert called == f"{sys.executable} -m pointsman"
+
+
+def test_nothing_of_a_table_is_cut_in_a_narrow_terminal() -> None:
+    shown = io.StringIO()
+    path = "a/rather/long/path/of/a/workflow/that/does/not/fit.yaml"
+    Console(file=shown, width=40).print(table({"name": "bold", "from": ""}, [("change", path)]))
+    told = shown.getvalue()
+    assert "…" not in told
+    assert path in "".join(line.removeprefix("change").strip() for line in told.splitlines())
