@@ -25,11 +25,13 @@ class Definition:
 def find_definition(wanted: str, repository: Path) -> Definition:
     """Return the definition of a file, or of an id in the project or among the examples.
 
-    Raises ``definition_unknown`` or ``definition_invalid``.
+    Raises ``repository_missing``, ``definition_unknown`` or ``definition_invalid``.
     """
     file = Path(wanted)
     if file.suffix in (".yaml", ".yml") or "/" in wanted:
         return _valid(catalog.load_file(file, wanted), _text(file), str(file.absolute()))
+    if not repository.is_dir():
+        raise PointsmanError("repository_missing", f"there is no folder {repository}")
     entry = catalog.entry_of(repository, wanted)
     if entry is None:
         known = [each.id for each in catalog.find(repository)]
