@@ -36,7 +36,7 @@ def submit_report(run: Run, command: SubmitReport, at_ms: int) -> Verdict:
     if kept is not None:
         return _again(run, command.attempt_id, kept, checked)
     attempt = attempt_in_force(run, command.attempt_id) or _ended(run, command.attempt_id)
-    refusal = _refusal(run, attempt, command.attempt_id)
+    refusal = _refusal(run, attempt)
     if refusal is not None or attempt is None:
         return refusal or Rejected(code=RejectionCode.STALE_ATTEMPT, message=_STALE)
     return _accept(run, attempt, checked, at_ms)
@@ -77,24 +77,17 @@ def _again(
     return Accepted(events=(), reply=reply.model_copy(update={"duplicate": True}))
 
 
-def _refusal(run: Run, attempt: Attempt | None, attempt_id: str) -> Rejected | None:
+def _refusal(run: Run, attempt: Attempt | None) -> Rejected | None:
     if run.cancellation is not None:
         return Rejected(code=RejectionCode.CANCELLED, message="the run was canceled; stop working")
-    if attempt is None and not _ended_its_branch(run, attempt_id):
+    if attempt is None:
         return Rejected(code=RejectionCode.STALE_ATTEMPT, message=_STALE)
-    open_ = attempt is not None and attempt.status in OPEN_ATTEMPT
-    if attempt is None or not open_ or attempt.timed_out:
+    if attempt.status not in OPEN_ATTEMPT or attempt.timed_out:
         return Rejected(
             code=RejectionCode.SETTLED,
             message="this attempt's work has ended; it can no longer report",
         )
     return None
-
-
-def _ended_its_branch(run: Run, attempt_id: str) -> bool:
-    """Tell whether it was a reviewer's last attempt: no newer one has taken over."""
-    latest = (b.attempt for review in run.reviews.values() for b in review.branches)
-    return any(each is not None and each.attempt_id == attempt_id for each in latest)
 
 
 def _accept(run: Run, attempt: Attempt, envelope: Envelope, at_ms: int) -> Verdict:
