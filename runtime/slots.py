@@ -8,6 +8,7 @@ follows the elapsed time instead. All here is pure but for the zones' own tables
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import cache
 from itertools import islice, takewhile
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
@@ -41,11 +42,18 @@ class Due(NamedTuple):
 
 def zone_of(name: str) -> ZoneInfo:
     """Return a time zone by its IANA name."""
-    if name in available_timezones():
+    if name in _zones():
         return ZoneInfo(name)
-    close = nearest(name, available_timezones())
+    close = nearest(name, _zones())
     hint = f"did you mean {close!r}?" if close else "use a name such as 'Europe/Berlin' or 'UTC'"
     raise SlotError(f"there is no time zone {name[:80]!r}; {hint}")
+
+
+@cache
+def _zones() -> frozenset[str]:
+    """Return the zones by name; finding them reads hundreds of files."""
+    # "localtime" is another zone on another machine.
+    return frozenset(available_timezones() - {"localtime"})
 
 
 class Slots:

@@ -8,7 +8,7 @@ with.
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from threading import RLock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pointsman.graph.events import RecordedEvent
 from pointsman.graph.intents import Intent
@@ -26,6 +26,7 @@ from pointsman.storage.journal import (
     Transition,
 )
 from pointsman.storage.memory_schedules import MemorySchedules
+from pointsman.storage.schedules import ScheduleStore
 
 T = TypeVar("T")
 
@@ -35,6 +36,9 @@ class MemoryDisk:
 
     def __init__(self) -> None:
         self.lock = RLock()
+        # Rows that were decoded before, by key and bytes: values are immutable, and rows are
+        # read far more often than they are written.
+        self.decoded: dict[tuple[bytes, bytes], Any] = {}
         self.tables: dict[str, dict[bytes, bytes]] = {
             schema.tag: {}
             for schema in (
@@ -69,7 +73,7 @@ class MemoryJournal:
         self._before_commit = before_commit
         self._after_commit = after_commit
         self._closed = False
-        self.schedules = MemorySchedules(self._open_tables, self._disk.lock)
+        self.schedules: ScheduleStore = MemorySchedules(self._open_tables, self._disk.lock)
 
     def lease(self, run_id: str) -> int:
         key = keys.part(run_id)
@@ -92,8 +96,9 @@ class MemoryJournal:
             # comes back as another one, must leave nothing behind.
             rows = list(_rows(transition, entry))
             self._before_commit(transition)
-            for tag, key, row in rows:
+            for tag, key, row, value in rows:
                 self._disk.tables[tag][key] = row
+                self._disk.decoded[key, row] = value
         self._after_commit(transition)
         return entry.position
 
@@ -163,10 +168,10 @@ class MemoryJournal:
         newest = self._newest_lease(keys.part(run_id))
         if transition.fencing_token != newest or newest == 0:
             raise FencedError(f"{run_id}: token {transition.fencing_token} is not lease {newest}")
-        expected = len(self._events(run_id))
-        if transition.expected_sequence != expected:
+        if not self._ends_before(run_id, transition.expected_sequence):
             raise SequenceConflictError(
-                f"{run_id}: expected sequence {transition.expected_sequence}, it is {expected}"
+                f"{run_id}: expected sequence {transition.expected_sequence},"
+                f" it is {len(self._events(run_id))}"
             )
         receipt = transition.receipt
         if receipt is not None and self.receipt(receipt.scope, receipt.command_id) is not None:
@@ -174,6 +179,12 @@ class MemoryJournal:
         for binding in transition.tokens:
             bound = self.attempt_of_token(binding.token_digest)
             assert bound in (None, binding.attempt_id), f"the token of {bound} is bound again"
+
+    def _ends_before(self, run_id: str, sequence: int) -> bool:
+        """Whether a run's events, which are contiguous from 0, end right before a sequence."""
+        events = self._table(codec.EVENT)
+        follows = sequence == 0 or keys.event(run_id, sequence - 1) in events
+        return follows and keys.event(run_id, sequence) not in events
 
     def _newest_lease(self, key: bytes) -> int:
         row = self._one(codec.LEASE, key)
@@ -193,12 +204,19 @@ class MemoryJournal:
     def _one(self, schema: Schema[T], key: bytes) -> T | None:
         with self._disk.lock:
             row = self._table(schema).get(key)
-        return codec.decode(schema, key, row) if row is not None else None
+        return self._decoded(schema, key, row) if row is not None else None
 
     def _all(self, schema: Schema[T], prefix: bytes = b"") -> list[T]:
         with self._disk.lock:
             rows = [row for row in self._table(schema).items() if row[0].startswith(prefix)]
-        return [codec.decode(schema, key, row) for key, row in rows]
+        return [self._decoded(schema, key, row) for key, row in rows]
+
+    def _decoded(self, schema: Schema[T], key: bytes, row: bytes) -> T:
+        found: T | None = self._disk.decoded.get((key, row))
+        if found is None:
+            found = codec.decode(schema, key, row)
+            self._disk.decoded[key, row] = found
+        return found
 
     def _table(self, schema: Schema[T]) -> dict[bytes, bytes]:
         return self._open_tables()[schema.tag]
@@ -209,7 +227,7 @@ class MemoryJournal:
         return self._disk.tables
 
 
-def _rows(transition: Transition, entry: LogEntry) -> Iterator[tuple[str, bytes, bytes]]:
+def _rows(transition: Transition, entry: LogEntry) -> Iterator[tuple[str, bytes, bytes, Any]]:
     run_key = keys.part(transition.run_id)
     for each in transition.events:
         yield _row(codec.EVENT, keys.event(each.run_id, each.sequence), each)
@@ -224,8 +242,8 @@ def _rows(transition: Transition, entry: LogEntry) -> Iterator[tuple[str, bytes,
     yield _row(codec.LOG, keys.number(entry.position), entry)
 
 
-def _row(schema: Schema[T], key: bytes, value: T) -> tuple[str, bytes, bytes]:
+def _row(schema: Schema[T], key: bytes, value: T) -> tuple[str, bytes, bytes, T]:
     row = codec.encode(schema, key, value)
     back = codec.decode(schema, key, row)
     assert back == value, f"{schema.tag} does not come back from its row: {value!r} != {back!r}"
-    return schema.tag, key, row
+    return schema.tag, key, row, back

@@ -15,17 +15,11 @@ MemoryTables = Mapping[str, MutableMapping[bytes, bytes]]
 
 
 class MemorySchedules:
-    """See ``schedules.ScheduleStore``. ``before_write`` may raise: nothing is written then."""
+    """See ``schedules.ScheduleStore`` for what each call promises."""
 
-    def __init__(
-        self,
-        tables: Callable[[], MemoryTables],
-        lock: RLock,
-        before_write: Callable[[], None] = lambda: None,
-    ) -> None:
+    def __init__(self, tables: Callable[[], MemoryTables], lock: RLock) -> None:
         self._tables = tables
         self._lock = lock
-        self._before_write = before_write
 
     def change(self, change: ScheduleChange) -> None:
         with self._lock:
@@ -37,7 +31,6 @@ class MemorySchedules:
             key = keys.receipt(receipt.scope, receipt.command_id) if receipt is not None else b""
             if receipt is not None and key in self._table(codec.RECEIPT):
                 raise ReceiptConflictError(f"{receipt.command_id!r} was answered meanwhile")
-            self._before_write()
             if receipt is not None:
                 self._put(codec.RECEIPT, key, receipt)
             if change.schedule is None:
@@ -49,14 +42,12 @@ class MemorySchedules:
 
     def add(self, occurrence: Occurrence) -> bool:
         with self._lock:
-            self._before_write()
             return self._put_new(occurrence)
 
     def replace(self, read: Occurrence, now: Occurrence) -> bool:
         with self._lock:
             if self.occurrence(read.occurrence_id) != read:
                 return False
-            self._before_write()
             self._put(codec.OCCURRENCE, keys.part(now.occurrence_id), now)
             return True
 
