@@ -4,10 +4,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
+from pointsman.runtime.config import DataDirectory
+from pointsman.runtime.discovery import publish
+from tests.harness.core import envelope
 from tests.harness.fake_host import FakeHost, Launched
-from tests.harness.gateway import GatewayServer
+from tests.harness.gateway import OPERATOR_TOKEN, GatewayServer
 from tests.harness.journals import OpenJournal, lmdb_opener, memory_opener
+from tests.integration.gateway.reviewed import DATA, REVIEWED, complete
+from tests.integration.gateway.shell import Shell
 
 DEFINITION = """
 pointsman: 1
@@ -68,3 +74,35 @@ def agent(server: GatewayServer, run_id: str) -> Launched:
     launched = server.host.launched("implement.1.1")
     server.until(run_id, "attempt_launched")
     return launched
+
+
+@pytest.fixture
+def shell(
+    server: GatewayServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Shell]:
+    data = DataDirectory(tmp_path / "data")
+    data.create()
+    data.operator_token.write_text(OPERATOR_TOKEN)
+    with FileLock(data.lock):
+        publish(data, server.url)
+        yield Shell(data.path, capsys)
+
+
+@pytest.fixture
+def reviewing(server: GatewayServer) -> str:
+    """A run whose two reviewers are at work."""
+    run_id = server.start(REVIEWED)
+    agent = server.host.launched("implement.1.1")
+    server.report(agent.token, envelope())
+    server.host.finish(agent.attempt_id)
+    for branch in DATA:
+        server.host.launched(f"reviewers.1.{branch}.1")
+    server.until(run_id, "attempt_launched", 3)
+    return run_id
+
+
+@pytest.fixture
+def at_a_reviewed_gate(server: GatewayServer, reviewing: str) -> str:
+    complete(server, "code", "ux")
+    server.until(reviewing, "run_suspended")
+    return reviewing

@@ -3,53 +3,14 @@
 Method: its commands run in this process and find the harness's server as they find any other.
 """
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import pytest
-from filelock import FileLock
-
-from pointsman.runtime.cli.main import run
-from pointsman.runtime.config import DataDirectory
-from pointsman.runtime.discovery import publish
-from tests.harness.gateway import OPERATOR_TOKEN, GatewayServer
+from tests.harness.gateway import GatewayServer
+from tests.integration.gateway.shell import Shell
 from tests.integration.gateway.steps import at_the_gate
 
 REFUSED = 3
 USAGE = 2
-
-
-class Shell:
-    """Runs commands against the harness's server and keeps what they wrote."""
-
-    def __init__(self, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self._data = data
-        self._capsys = capsys
-        self.out = self.err = ""
-
-    def __call__(self, *arguments: str) -> int:
-        code = run([*arguments, "--data", str(self._data)])
-        self.out, self.err = self._capsys.readouterr()
-        return code
-
-    @property
-    def document(self) -> Any:
-        """The document on stdout; the harness's server logs there too, in lines of its own."""
-        return json.loads(self.out[self.out.index("{\n") :])
-
-
-@pytest.fixture
-def shell(
-    server: GatewayServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Shell]:
-    data = DataDirectory(tmp_path / "data")
-    data.create()
-    data.operator_token.write_text(OPERATOR_TOKEN)
-    with FileLock(data.lock):
-        publish(data, server.url)
-        yield Shell(data.path, capsys)
 
 
 def restricted(definition: str) -> str:

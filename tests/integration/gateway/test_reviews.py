@@ -1,10 +1,12 @@
 """Goal: parallel reviews as clients meet them over HTTP, and as reviewers report on them."""
 
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from pointsman.actors.host import ProviderCapability
 from pointsman.graph.work import HostRunStatus
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.queries import RunView
@@ -12,61 +14,10 @@ from pointsman.runtime.review_views import BranchView
 from tests.harness.core import envelope
 from tests.harness.fake_host import HEAD
 from tests.harness.gateway import OPERATOR_TOKEN, GatewayServer
+from tests.integration.gateway.reviewed import DATA, REVIEWED, complete
 from tests.integration.gateway.steps import refusal_of
 
-REVIEWED = """
-pointsman: 1
-id: reviewed
-name: Reviewed
-entry: implement
-nodes:
-  implement: {kind: agent, agent: {provider: scripted}, instructions: Do it., next: reviewers}
-  reviewers:
-    kind: parallel
-    freeze: workspace
-    branches:
-      code:
-        agent: {provider: scripted, mode: review}
-        focus: bugs
-        report: {fields: {blockers: {type: number, required: true}}}
-      ux:
-        agent: {provider: scripted, mode: review}
-        focus: words
-        report: {fields: {readable: {type: boolean, required: true}}}
-    join: review
-  review: {kind: join, of: reviewers, next: approve}
-  approve: {kind: gate, title: Approve, review: review, decisions: {approve: done}}
-  done: {kind: end}
-"""
-DATA: dict[str, dict[str, Any]] = {"code": {"blockers": 0}, "ux": {"readable": True}}
 OTHER = "9" * 40
-
-
-@pytest.fixture
-def reviewing(server: GatewayServer) -> str:
-    """A run whose two reviewers are at work."""
-    run_id = server.start(REVIEWED)
-    agent = server.host.launched("implement.1.1")
-    server.report(agent.token, envelope())
-    server.host.finish(agent.attempt_id)
-    for branch in DATA:
-        server.host.launched(f"reviewers.1.{branch}.1")
-    server.until(run_id, "attempt_launched", 3)
-    return run_id
-
-
-def complete(server: GatewayServer, *branches: str, visit: int = 1) -> None:
-    for branch in branches:
-        launched = server.host.launched(f"reviewers.{visit}.{branch}.1")
-        server.report(launched.token, envelope(data=DATA[branch]))
-        server.host.finish(launched.attempt_id)
-
-
-@pytest.fixture
-def at_the_gate(server: GatewayServer, reviewing: str) -> str:
-    complete(server, "code", "ux")
-    server.until(reviewing, "run_suspended")
-    return reviewing
 
 
 def branch_of(view: RunView, name: str) -> BranchView:
@@ -132,24 +83,28 @@ def test_reviewers_at_work_are_shown_with_claims_and_verifications_apart(
 
 
 def test_a_gate_tells_its_review_and_takes_a_decision_on_it(
-    server: GatewayServer, at_the_gate: str
+    server: GatewayServer, at_a_reviewed_gate: str
 ) -> None:
-    gate = server.view(at_the_gate).gate
+    gate = server.view(at_a_reviewed_gate).gate
     assert gate is not None
     assert gate.review is not None
     assert (gate.review.frozen_commit, gate.review.stale) == (HEAD, False)
     with pytest.raises(PointsmanError) as excinfo:
-        approve(server, at_the_gate, "a-1", review_set_id=f"{at_the_gate}.reviewers.7")
+        approve(
+            server, at_a_reviewed_gate, "a-1", review_set_id=f"{at_a_reviewed_gate}.reviewers.7"
+        )
     assert refusal_of(excinfo) == "stale_revision"
-    approve(server, at_the_gate, "a-2", review_set_id=gate.review.review_set_id)
-    server.until(at_the_gate, "run_completed")
+    approve(server, at_a_reviewed_gate, "a-2", review_set_id=gate.review.review_set_id)
+    server.until(at_a_reviewed_gate, "run_completed")
 
 
-def test_no_client_says_where_the_change_stands(server: GatewayServer, at_the_gate: str) -> None:
-    gate = server.view(at_the_gate).gate
+def test_no_client_says_where_the_change_stands(
+    server: GatewayServer, at_a_reviewed_gate: str
+) -> None:
+    gate = server.view(at_a_reviewed_gate).gate
     assert gate is not None
     told = httpx.post(
-        f"{server.url}/api/runs/{at_the_gate}/gate",
+        f"{server.url}/api/runs/{at_a_reviewed_gate}/gate",
         headers={"Authorization": f"Bearer {OPERATOR_TOKEN}"},
         json={
             "command_id": "x",
@@ -165,38 +120,38 @@ def test_no_client_says_where_the_change_stands(server: GatewayServer, at_the_ga
 
 
 def test_an_overtaken_approval_is_refused_and_the_change_can_be_reviewed_again(
-    server: GatewayServer, at_the_gate: str
+    server: GatewayServer, at_a_reviewed_gate: str
 ) -> None:
     server.host.head = OTHER
     with pytest.raises(PointsmanError) as excinfo:
-        approve(server, at_the_gate, "a-1")
+        approve(server, at_a_reviewed_gate, "a-1")
     assert refusal_of(excinfo) == "review_stale"
     assert excinfo.value.kind.number == "PM0066"
-    view = server.view(at_the_gate)
+    view = server.view(at_a_reviewed_gate)
     assert view.gate is not None
     assert view.gate.review is not None
     assert (view.gate.review.stale, view.gate.review.head_seen) == (True, OTHER)
     assert "approve" not in view.gate.offered
-    review_again(server, at_the_gate)
+    review_again(server, at_a_reviewed_gate)
     complete(server, "code", "ux", visit=2)
-    server.until(at_the_gate, "run_suspended", 2)
-    review = server.view(at_the_gate).reviews["review"]
+    server.until(at_a_reviewed_gate, "run_suspended", 2)
+    review = server.view(at_a_reviewed_gate).reviews["review"]
     assert (review.generation, review.frozen_commit) == (2, OTHER)
-    approve(server, at_the_gate, "a-2")
-    server.until(at_the_gate, "run_completed")
-    assert "review again" in server.client.graph(at_the_gate)
+    approve(server, at_a_reviewed_gate, "a-2")
+    server.until(at_a_reviewed_gate, "run_completed")
+    assert "review again" in server.client.graph(at_a_reviewed_gate)
 
 
 def test_a_head_that_cannot_be_read_leaves_the_gate_as_it_is(
-    server: GatewayServer, at_the_gate: str
+    server: GatewayServer, at_a_reviewed_gate: str
 ) -> None:
     server.host.head = None
     with pytest.raises(PointsmanError) as excinfo:
-        approve(server, at_the_gate, "a-1")
+        approve(server, at_a_reviewed_gate, "a-1")
     assert refusal_of(excinfo) == "head_unknown"
     server.host.head = HEAD
-    approve(server, at_the_gate, "a-1")
-    server.until(at_the_gate, "run_completed")
+    approve(server, at_a_reviewed_gate, "a-1")
+    server.until(at_a_reviewed_gate, "run_completed")
 
 
 def test_an_interrupted_reviewer_is_named_and_tried_again_by_itself(
@@ -227,9 +182,37 @@ def test_an_interrupted_reviewer_is_named_and_tried_again_by_itself(
 
 
 def test_the_drawing_of_a_run_counts_reviewers_and_the_way_to_the_join(
-    server: GatewayServer, at_the_gate: str
+    server: GatewayServer, at_a_reviewed_gate: str
 ) -> None:
-    drawn = server.client.graph(at_the_gate)
+    drawn = server.client.graph(at_a_reviewed_gate)
     assert 'n_reviewers -->|"taken 1×"| n_reviewers_B_code' in drawn
     assert 'n_reviewers_B_ux -->|"taken 1×"| n_review' in drawn
     assert 'n_review -->|"taken 1×"| n_approve' in drawn
+
+
+def test_a_reviewer_that_cannot_review_here_keeps_the_run_from_being_started(
+    server: GatewayServer,
+) -> None:
+    server.host.capabilities = (
+        ProviderCapability(provider="scripted", version="1", modes=("edit",), resume=True),
+    )
+    with pytest.raises(PointsmanError) as excinfo:
+        server.start(REVIEWED)
+    assert refusal_of(excinfo) == "provider_mode_unsupported"
+    assert "reviewers.ux needs scripted in mode review" in excinfo.value.message
+
+
+def test_a_skill_of_a_reviewer_is_missed_at_the_start_and_kept_with_its_fingerprint(
+    server: GatewayServer, tmp_path: Path
+) -> None:
+    skilled = REVIEWED.replace("mode: review}\n        focus: words", "mode: review, skill: words}")
+    with pytest.raises(PointsmanError) as excinfo:
+        server.start(skilled)
+    assert refusal_of(excinfo) == "skill_missing"
+    assert "reviewers.ux needs the skill 'words'" in excinfo.value.message
+    folder = tmp_path / ".agents" / "skills" / "words"
+    folder.mkdir(parents=True)
+    (folder / "SKILL.md").write_text("Read well.")
+    run_id = server.start(skilled)
+    (skill,) = server.client.trace(run_id)[0].data["skills"]
+    assert (skill["name"], skill["source"]) == ("words", str(folder))
