@@ -60,6 +60,11 @@ fuzz-definitions: setup ## Read SEED=… COUNT=… damaged workflow files, and t
 mutants: setup ## Take rules of values and YAML out one by one; the tests must notice each
 	PYTHONPATH=build/typing:. $(BIN)/python -m tests.harness.mutants
 
+.PHONY: simulate
+simulate: setup ## Simulate whole systems for SECONDS=… (60), or one SEED=…, and tell what was found
+	PYTHONHASHSEED=0 $(BIN)/python -m tests.simulation.run --seconds $(or $(SECONDS),60) \
+		$(if $(SEED),--seed $(SEED)) $(if $(FIRST),--first $(FIRST))
+
 .PHONY: format
 format: setup ## Format the code and mend what the linter can mend
 	$(BIN)/ruff check --fix-only .

@@ -1,0 +1,84 @@
+"""What really happened in a simulated world, written down by the world itself as it happens.
+
+The checkers read this and the journals' rows, never the opinion of the code under test.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pointsman.actors.messages import Message
+from pointsman.graph.projection import Projection
+from pointsman.graph.replies import Reply
+from pointsman.graph.run import Run
+from pointsman.storage.journal import Journal, Transition
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Something done outside the journal: by which kind of order, under which key, to what."""
+
+    at_s: float
+    kind: str
+    key: str
+    subject: str
+    run_id: str
+
+
+class Checker(Protocol):
+    """States one invariant. Each call yields what is wrong; nothing is the good answer.
+
+    Whoever states one looks only at what it needs; the rest looks at nothing.
+    """
+
+    def committed(self, transition: Transition, before: Run | None) -> Iterator[str]:
+        """Look at a transition right after it became durable."""
+        return iter(())
+
+    def acted(self, act: Act) -> Iterator[str]:
+        """Look at an act of the outside world as it happens."""
+        return iter(())
+
+    def at_end(self, journal: Journal) -> Iterator[str]:
+        """Look at everything once the world has come to rest."""
+        return iter(())
+
+
+@dataclass
+class Chronicle:
+    """The world's own log, and the checkers who read along."""
+
+    checkers: list[Checker] = field(default_factory=list)
+    violations: list[str] = field(default_factory=list)
+    latest: dict[str, Run] = field(default_factory=dict)
+    projected: dict[str, Projection] = field(default_factory=dict)
+    acts: list[Act] = field(default_factory=list)
+    acknowledged: list[tuple[Message, Reply]] = field(default_factory=list)
+    leases: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def count(self, what: str, by: int = 1) -> None:
+        """Count something for the summary."""
+        self.counts[what] = self.counts.get(what, 0) + by
+
+    def committed(self, transition: Transition) -> None:
+        """Note that a transition is durable."""
+        before = self.latest.get(transition.run_id)
+        for checker in self.checkers:
+            self.violations += checker.committed(transition, before)
+        self.latest[transition.run_id] = transition.run
+        self.projected[transition.run_id] = transition.projection
+        self.count("commits")
+        self.count("events", len(transition.events))
+
+    def acted(self, act: Act) -> None:
+        """Note that something was done outside."""
+        self.acts.append(act)
+        for checker in self.checkers:
+            self.violations += checker.acted(act)
+        self.count("acts")
+
+    def close(self, journal: Journal) -> None:
+        """Have everything looked at once more."""
+        for checker in self.checkers:
+            self.violations += checker.at_end(journal)
