@@ -13,7 +13,17 @@ from pydantic import Discriminator, Field, Tag
 from pointsman.graph import limits
 from pointsman.graph.binding import InputProblems, check_inputs
 from pointsman.graph.contract import EnvelopeProblems, check_envelope
-from pointsman.graph.definition import AgentNode, CheckNode, GateNode, Node, Workflow
+from pointsman.graph.declarations import ReportContract
+from pointsman.graph.definition import (
+    AgentNode,
+    CheckNode,
+    DecisionNode,
+    GateNode,
+    JoinNode,
+    Node,
+    ParallelNode,
+    Workflow,
+)
 from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.problem import Problem, Where, listed, meant
 from pointsman.graph.results import GateDecision, ReportOutcome
@@ -23,15 +33,25 @@ _REPORTED: Final = "as the answers say"
 
 
 class Word(StrEnum):
-    """The answers that are one word."""
+    """The answers that are one word.
+
+    ``stale`` and ``unknown`` are about the head of the change that a node's review is about.
+    """
 
     MISSING = "missing"
     FAILED = "failed"
     INTERRUPTED = "interrupted"
     TIMED_OUT = "timed_out"
     LOST = "lost"
+    CANCELED = "canceled"
+    WRONG_CHECKOUT = "wrong_checkout"
+    UNFROZEN = "unfrozen"
+    UNCHANGED = "unchanged"
+    STALE = "stale"
+    UNKNOWN = "unknown"
     APPROVE = "approve"
     REQUEST_CHANGES = "request_changes"
+    REVIEW_AGAIN = "review_again"
 
 
 class ReportGiven(Model):
@@ -83,6 +103,22 @@ class GateAnswer(Model):
     note: str | None = Field(default=None, min_length=1, max_length=limits.NOTE_CHARS_MAX)
 
 
+def _branch_shape(value: object) -> str:
+    return "word" if isinstance(value, str) else "agent"
+
+
+BranchAnswer = Annotated[
+    Annotated[Word, Tag("word")] | Annotated[AgentAnswer, Tag("agent")],
+    Discriminator(_branch_shape),
+]
+
+
+def _is_of_branch(key: object, value: object) -> bool:
+    if isinstance(value, str):
+        return key not in ("report", "decision", "note") and value in set(Word)
+    return isinstance(value, AgentAnswer) or (isinstance(value, dict) and "report" in value)
+
+
 def _shape(value: object) -> str:
     """Tell the forms of an answer apart; an unknown one is explained as an agent's."""
     match value:
@@ -96,6 +132,8 @@ def _shape(value: object) -> str:
             return "check"
         case GateAnswer():
             return "gate"
+        case dict() if any(_is_of_branch(key, each) for key, each in value.items()):
+            return "branches"
         case dict() if "exit_code" in value:
             return "check"
         case dict() if "decision" in value:
@@ -122,11 +160,12 @@ Answer: TypeAlias = Annotated[
     | Annotated[AgentAnswer, Tag("agent")]
     | Annotated[CheckAnswer, Tag("check")]
     | Annotated[GateAnswer, Tag("gate")]
-    | Annotated[Tries, Tag("tries")],
+    | Annotated[Tries, Tag("tries")]
+    | Annotated[dict[Name, BranchAnswer], Tag("branches")],
     Discriminator(_shape),
 ]
 Try = Word | int | CheckAnswer
-Given = Try | AgentAnswer | GateAnswer | tuple[Try, ...]
+Given = Try | AgentAnswer | GateAnswer | tuple[Try, ...] | dict[str, Word | AgentAnswer]
 Answers = Mapping[str, tuple[Given, ...]]
 
 
@@ -140,13 +179,22 @@ class Told(Model):
 _OF_AGENTS: Final = frozenset({Word.MISSING, Word.FAILED, Word.INTERRUPTED, Word.TIMED_OUT})
 _OF_CHECKS: Final = frozenset({Word.TIMED_OUT, Word.INTERRUPTED, Word.LOST})
 _OF_GATES: Final = frozenset({Word.APPROVE, Word.REQUEST_CHANGES})
+_OF_BRANCHES: Final = _OF_AGENTS | {Word.CANCELED, Word.WRONG_CHECKOUT}
+_OF_HEADS: Final = frozenset({Word.UNCHANGED, Word.STALE, Word.UNKNOWN})
+_OF_HEADS_AT_WORK: Final = _OF_HEADS - {Word.UNCHANGED}
+_OF_REVIEWED_GATES: Final = frozenset({Word.STALE, Word.REVIEW_AGAIN})
 _FORMS: Final = {
     "agent": "write report: {outcome: completed, data: {…}}, or one of: "
     + listed(sorted(_OF_AGENTS)),
     "check": "write an exit code, or one of: "
     + listed(sorted(_OF_CHECKS))
     + "; a list holds one for each try of the visit",
-    "gate": "write approve, request_changes, or {decision: request_changes, note: …}",
+    "gate": "write approve, request_changes, or {decision: request_changes, note: …}"
+    "; with a review also stale (the head has moved) or review_again",
+    "parallel": "write {BRANCH: report: {outcome: completed, data: {…}}, …} for all branches, each "
+    "as of an agent or one of: " + listed(sorted(_OF_BRANCHES)) + "; or unfrozen for them all",
+    "join": "write what the head is then: unchanged, stale or unknown",
+    "decision": "write what the head is then: unchanged, stale or unknown",
 }
 
 
@@ -168,9 +216,9 @@ def told_problems(
         if node is None:
             message, mend = f"there is no node '{name}'", meant(name, workflow.nodes)
             yield Problem(code="unknown_target", where=place, message=message, mend=mend)
-        elif node.kind not in _FORMS:
+        elif node.kind not in _FORMS or (isinstance(node, DecisionNode) and node.review is None):
             message = f"node '{name}' of kind {node.kind} takes no answers"
-            mend = "answer agents, checks and gates; the rest follows from them"
+            mend = "answer agents, checks, gates and groups; the rest follows from them"
             yield Problem(code="answer_unfit", where=place, message=message, mend=mend)
         else:
             for index, each in enumerate(given):
@@ -180,16 +228,17 @@ def told_problems(
 def _unfit(node: Node, given: Given, where: Where) -> Iterator[Problem]:
     match node, given:
         case AgentNode(report=contract), AgentAnswer():
-            checked = check_envelope(contract, given.envelope)
-            for error in checked.fields if isinstance(checked, EnvelopeProblems) else ():
-                path = tuple(error.path.split("."))
-                message = f"'{error.path}' {error.problem}"
-                yield Problem(
-                    code="report_invalid",
-                    where=(*where, "report", *path),
-                    message=message,
-                    mend=f"write {error.expected}",
-                )
+            yield from _unfit_report(contract, given, where)
+        case ParallelNode(), dict():
+            yield from _unfit_branches(node, given, where)
+        case (ParallelNode(), Word.UNFROZEN):
+            pass
+        case (JoinNode() | DecisionNode(), Word()) if given in _OF_HEADS:
+            pass
+        case (AgentNode() | CheckNode(), Word()) if given in _OF_HEADS_AT_WORK and node.review:
+            pass
+        case (GateNode(), Word()) if given in _OF_REVIEWED_GATES and node.review:
+            pass
         case CheckNode(), tuple():
             for index, each in enumerate(given):
                 yield from _unfit(node, each, (*where, index))
@@ -210,6 +259,32 @@ def _unfit(node: Node, given: Given, where: Where) -> Iterator[Problem]:
             article = "an" if kind == "agent" else "a"
             message = f"this is no answer of {article} {kind}"
             yield Problem(code="answer_unfit", where=where, message=message, mend=_FORMS[kind])
+
+
+def _unfit_report(contract: ReportContract, given: AgentAnswer, where: Where) -> Iterator[Problem]:
+    checked = check_envelope(contract, given.envelope)
+    for error in checked.fields if isinstance(checked, EnvelopeProblems) else ():
+        yield Problem(
+            code="report_invalid",
+            where=(*where, "report", *error.path.split(".")),
+            message=f"'{error.path}' {error.problem}",
+            mend=f"write {error.expected}",
+        )
+
+
+def _unfit_branches(
+    node: ParallelNode, given: Mapping[str, Word | AgentAnswer], where: Where
+) -> Iterator[Problem]:
+    for key, each in given.items():
+        branch, place = node.branches.get(key), (*where, key)
+        if branch is None:
+            message, mend = f"there is no branch '{key}'", meant(key, node.branches)
+            yield Problem(code="unknown_branch", where=place, message=message, mend=mend)
+        elif isinstance(each, AgentAnswer):
+            yield from _unfit_report(branch.report, each, place)
+        elif each not in _OF_BRANCHES:
+            message, mend = "this is no answer of a reviewer", _FORMS["parallel"]
+            yield Problem(code="answer_unfit", where=place, message=message, mend=mend)
 
 
 def _decision(given: Given) -> GateDecision | None:

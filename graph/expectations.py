@@ -19,6 +19,7 @@ from pointsman.graph.events import UnresolvedReason
 from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.problem import Problem, Where, meant
 from pointsman.graph.rehearsal import Rehearsal, rehearse
+from pointsman.graph.tried import in_force
 from pointsman.graph.value_types import FieldName, FormatVersion, Name, Title
 from pointsman.graph.visited import Visited, visited
 
@@ -144,8 +145,9 @@ def _differences(
     if expect.at is not None:
         yield from _compared("at", [expect.at], [last.node if last is not None else "none"])
     if expect.unresolved is not None:
-        why = last.unresolved if last is not None else None
-        reason = why.reason.value if why is not None else "resolved"
+        # A group is not unresolved itself while it waits for its interrupted reviewers.
+        whys = [each.unresolved for each in in_force(played.run) if each.unresolved is not None]
+        reason = whys[0].reason.value if whys else "resolved"
         yield from _compared("unresolved", [expect.unresolved.value], [reason])
 
 
@@ -183,6 +185,7 @@ def ill_told(workflow: Workflow, played: Rehearsal) -> tuple[str, ...]:
     missing = played.unanswered
     if missing is not None and workflow.nodes[missing.node].kind != "gate":
         which = f", try {missing.try_number}" if missing.try_number > 1 else ""
+        which += f", branch {missing.branch}" if missing.branch is not None else ""
         found.append(f"{missing.node} has no answer for visit {missing.visit}{which}")
     for each in played.unused:
         which = f", try {each.try_number}" if each.try_number is not None else ""

@@ -120,5 +120,8 @@ def _rest(played: "Rehearsal") -> str:
     if run.visit is not None and run.visit.unresolved is not None:
         why = run.visit.unresolved
         return f"The run waits unresolved at {node} ({why.reason}): a person must act."
-    assert missing is not None, "a walk that is not answered any more says so"
-    return f"The run waits at {node}: no answer was given for its visit {missing.visit}."
+    if missing is None:
+        # An interrupted reviewer, or a gate where the answer is not offered (any more).
+        return f"The run waits at {node}: a person must act."
+    which = f", branch {missing.branch}" if missing.branch is not None else ""
+    return f"The run waits at {node}: no answer was given for its visit {missing.visit}{which}."

@@ -11,19 +11,38 @@ from hypothesis import strategies as st
 from pointsman.graph import commands as cmd
 from pointsman.graph.advance import advance
 from pointsman.graph.allowed import Action, allowed_actions
-from pointsman.graph.definition import AUTOMATED_KINDS, AgentNode, FieldDeclaration, FieldType
+from pointsman.graph.attempt import Attempt
+from pointsman.graph.definition import AUTOMATED_KINDS, FieldDeclaration, FieldType
 from pointsman.graph.edges import routes
 from pointsman.graph.events import NodeEntered, RetryRequested
 from pointsman.graph.evolve import fold
+from pointsman.graph.owed import owed_intents
+from pointsman.graph.owed_work import OPEN_ATTEMPT
 from pointsman.graph.project import deadlines, project
 from pointsman.graph.results import GateDecision
+from pointsman.graph.review_events import ReviewForked
 from pointsman.graph.run import RunState
-from pointsman.graph.work import CheckExited, CheckLost, HostRunStatus, Stop, WorkPhase
-from tests.harness.core import Process, turn
+from pointsman.graph.tried import assigned, attempts_in_force, in_force
+from pointsman.graph.work import (
+    CheckExited,
+    CheckLost,
+    HostRunStatus,
+    NativeRequest,
+    RequestKind,
+    Stop,
+    WorkPhase,
+)
+from tests.harness.core import Process, envelope, turn
+from tests.harness.review_acts import READS, head_for, moved, refused, taken
+from tests.harness.review_laws import assert_reviews_lawful
+from tests.harness.reviews import quiet_work
 
+QUESTION = NativeRequest(
+    request_id="q1", kind=RequestKind.INPUT, question="Which?", answerable="live"
+)
 RARE = [
     "refuse", "unknown", "report", "bad", "observe", "check", "person", "deadline", "cancel",
-    "stale",
+    "stale", "moved",
 ]  # fmt: skip
 PICKS = st.integers(min_value=0, max_value=11)
 STEPS = st.lists(
@@ -35,41 +54,49 @@ STEPS = st.lists(
 )
 # Runs that get somewhere: something unusual happens at every fourth step.
 JOURNEYS = st.lists(
-    st.tuples(st.sampled_from(["onward"] * 3 * len(RARE) + RARE), PICKS), max_size=60
+    st.tuples(st.sampled_from(["onward", "onward", "walk"] * len(RARE) + RARE), PICKS), max_size=60
 )
 
 
 def host(process: Process, pick: int) -> None:
-    owed = process.owed()
+    owed = owed_intents(process.state)
     if owed:
-        process.take(owed[pick % len(owed)], continuity="native", left=0, path="/w", branch="b")
+        process.send(taken(process, owed[pick % len(owed)], pick))
 
 
 def refuse(process: Process, pick: int) -> None:
-    owed = process.owed()
+    owed = owed_intents(process.state)
     if owed:
-        process.refuse(owed[pick % len(owed)])
+        process.send(refused(owed[pick % len(owed)], pick))
 
 
 def unknown(process: Process, pick: int) -> None:
-    owed = process.owed()
+    owed = [e for e in owed_intents(process.state) if not isinstance(e, READS)]
     if owed:
-        key = process.intent(owed[pick % len(owed)]).intent_id
+        key = owed[pick % len(owed)].intent_id
         process.send(cmd.RecordUnknown(intent_id=key, why="unreadable"))
 
 
+def _attempt(process: Process, pick: int) -> Attempt | None:
+    """Return one of the attempts in force: several while reviewers work."""
+    found = [attempt for _, attempt in attempts_in_force(process.state)]
+    return found[pick // 3 % len(found)] if found else None
+
+
 def report(process: Process, pick: int) -> None:
-    if process.state.visit is None or process.visit.attempt is None:
+    attempt = _attempt(process, pick)
+    if attempt is None:
         return
-    outcome = ("completed", "failed", "blocked")[pick % 3]
-    node = process.state.workflow.nodes[process.visit.node]
-    assert isinstance(node, AgentNode)
+    work = assigned(process.state.workflow, attempt.attempt_id)
+    assert work is not None
     data = {
         name: _value(declared, pick)
-        for name, declared in node.report.fields.items()
+        for name, declared in work.report.fields.items()
         if declared.required or pick % 2
     }
-    process.report(retry_key=f"k{pick % 2}", outcome=outcome, data=data)
+    outcome = ("completed", "failed", "blocked")[pick % 3]
+    made = envelope(retry_key=f"k{pick % 2}", outcome=outcome, data=data)
+    process.send(cmd.SubmitReport(attempt_id=attempt.attempt_id, envelope=made))
 
 
 def _value(declared: FieldDeclaration, pick: int) -> object:
@@ -86,12 +113,15 @@ def _value(declared: FieldDeclaration, pick: int) -> object:
 
 
 def bad(process: Process, pick: int) -> None:
-    if process.state.visit is not None and process.visit.attempt is not None:
-        process.report(data={"unknown": pick})
+    attempt = _attempt(process, pick)
+    if attempt is not None:
+        made = envelope(data={"unknown": pick})
+        process.send(cmd.SubmitReport(attempt_id=attempt.attempt_id, envelope=made))
 
 
 def observe(process: Process, pick: int) -> None:
-    if process.state.visit is None or process.visit.attempt is None:
+    attempt = _attempt(process, pick)
+    if attempt is None:
         return
     shows: list[dict[str, object]] = [
         {},
@@ -100,8 +130,11 @@ def observe(process: Process, pick: int) -> None:
         {"runs": (turn(1, status=HostRunStatus.FAILED),)},
         {"stop": Stop(by="user"), "resumable": True},
         {"runs": (), "phase": WorkPhase.GONE},
+        {"phase": WorkPhase.WAITING_INPUT, "pending_requests": (QUESTION,)},
+        {"runs": (turn(1, status=HostRunStatus.CANCELED),)},
     ]
-    process.observe(**shows[pick % len(shows)])
+    shown = quiet_work(attempt).model_copy(update=shows[pick % len(shows)])
+    process.send(cmd.ObserveWork(work=shown))
 
 
 def check(process: Process, pick: int) -> None:
@@ -124,7 +157,17 @@ def person(process: Process, pick: int) -> None:
     chosen = allowed[pick % len(allowed)]
     revision = chosen.revision or 0
     if chosen.action in (Action.APPROVE, Action.REQUEST_CHANGES):
-        process.decide_gate(GateDecision(chosen.action.value), revision)
+        head = head_for(process, pick)
+        process.decide_gate(GateDecision(chosen.action.value), revision, head=head)
+    elif chosen.action is Action.REVIEW_AGAIN:
+        process.send(cmd.ReviewAgain(visit_id=chosen.target, revision=revision, requested_by="ann"))
+    elif chosen.action is Action.ANSWER:
+        request = chosen.request_id or ""
+        process.send(
+            cmd.AnswerNativeRequest(
+                attempt_id=chosen.target, request_id=request, allow=True, answered_by="ann"
+            )
+        )
     elif chosen.action is Action.RESUME:
         process.send(
             cmd.ResumeAttempt(attempt_id=chosen.target, revision=revision, requested_by="ann")
@@ -142,16 +185,36 @@ def deadline(process: Process, pick: int) -> None:
 def onward(process: Process, pick: int) -> None:
     """Do what usually comes next: work is accepted, reported, quiet, checked, decided."""
     visit = process.state.visit
-    if process.owed():
-        host(process, pick)
+    attempts = [a for _, a in attempts_in_force(process.state) if a.status in OPEN_ATTEMPT]
+    if process.owed() and pick % 4:
+        host(process, pick % 8)
     elif visit is not None and visit.gate is not None:
-        person(process, pick)
-    elif visit is not None and visit.attempt is not None:
-        if visit.attempt.report is None:
-            report(process, pick)
-        process.observe()
-    else:
+        person(process, pick % 8)
+    elif attempts:
+        attempt = attempts[pick % len(attempts)]
+        if attempt.report is None:
+            process.send(good_report(process, attempt))
+        process.send(cmd.ObserveWork(work=quiet_work(attempt)))
+    elif process.owed():
+        host(process, pick % 8)
+    elif visit is not None and visit.check is not None:
         check(process, pick)
+    else:
+        person(process, pick)
+
+
+def walk(process: Process, pick: int) -> None:
+    """Go on for many steps in which nothing goes wrong: a review has one for each reviewer."""
+    for number in range(pick * 3):
+        onward(process, number)
+
+
+def good_report(process: Process, attempt: Attempt) -> cmd.SubmitReport:
+    """Return a completed report with every field that is declared."""
+    work = assigned(process.state.workflow, attempt.attempt_id)
+    assert work is not None
+    data = {name: _value(declared, 0) for name, declared in work.report.fields.items()}
+    return cmd.SubmitReport(attempt_id=attempt.attempt_id, envelope=envelope(data=data))
 
 
 def cancel(process: Process, pick: int) -> None:
@@ -175,6 +238,7 @@ def stale(process: Process, pick: int) -> None:
 
 ACTS = {
     "onward": onward,
+    "walk": walk,
     "host": host,
     "refuse": refuse,
     "unknown": unknown,
@@ -186,6 +250,7 @@ ACTS = {
     "deadline": deadline,
     "cancel": cancel,
     "stale": stale,
+    "moved": moved,
 }
 
 
@@ -201,15 +266,15 @@ def assert_lawful(process: Process) -> None:
         for e in events
         if (isinstance(e, NodeEntered) and kinds[e.node].kind in AUTOMATED_KINDS)
         or isinstance(e, RetryRequested)
-    )
+    ) + sum(len(e.branches) for e in events if isinstance(e, ReviewForked))
     assert automated <= run.workflow.visits.max, "the visit bound admits no more automated work"
     bounds = {
         "/".join(map(str, each.where[1:])): each.target.repeat.max
         for each in routes(run.workflow)
         if each.target.repeat is not None
     }
-    for route, taken in run.route_counts.items():
-        assert taken <= bounds[route], f"{route} repeats {bounds[route]} times at most"
+    for route, passes in run.route_counts.items():
+        assert passes <= bounds[route], f"{route} repeats {bounds[route]} times at most"
     accepted = Counter(e.attempt_id for e in events if e.kind == "report_accepted")
     assert all(count == 1 for count in accepted.values()), "one report an attempt"
     left = Counter(
@@ -222,6 +287,8 @@ def assert_lawful(process: Process) -> None:
     if canceled:
         after = {e.kind for e in events[canceled[0] :]}
         assert not after & {"attempt_started", "check_started", "attempt_launched", "route_taken"}
+        assert not after & {"change_frozen", "review_forked", "join_committed"}
+    assert_reviews_lawful(events)
 
 
 def assert_something_wakes_it(process: Process) -> None:
@@ -230,6 +297,7 @@ def assert_something_wakes_it(process: Process) -> None:
     if run.ended:
         return
     waits_for_person = run.state in (RunState.AWAITING_REVIEW, RunState.UNRESOLVED)
+    waits_for_person |= any(each.unresolved for each in in_force(run))
     assert shown.outbox or shown.summary.open_work or (waits_for_person and shown.attention)
     if waits_for_person:
         assert allowed_actions(run)

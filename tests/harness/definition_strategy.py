@@ -1,4 +1,4 @@
-"""Draws valid definitions of the five kinds that the core runs.
+"""Draws valid definitions of all kinds of nodes.
 
 Nodes stand in a line; each leads at least to the next one, so all are reached. Everything else
 (returns with bounds, exits, conditions, bindings) is drawn freely and then mended where it is
@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 
 from pointsman.graph.definition import Workflow
 from pointsman.graph.validate import problems
+from tests.harness import group_strategy as groups
 from tests.harness.core import agent, field
+from tests.harness.group_strategy import maybe as _maybe
 
 Draw = st.DrawFn
 
-KINDS = ("agent", "check", "decision", "gate")
+KINDS = ("agent", "check", "decision", "gate", "parallel")
 
 
 @st.composite
@@ -26,6 +28,9 @@ def definitions(draw: Draw) -> Workflow:
     kinds = draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=6))
     names = [f"{kind}{number}" for number, kind in enumerate(kinds)]
     nodes = {name: _node(draw, name, at, names) for at, name in enumerate(names)}
+    for at, name in enumerate(names):
+        if name.startswith("parallel"):
+            nodes[groups.join_of(name)] = _join(draw, name, at, names)
     nodes["help"] = {
         "kind": "gate",
         "title": "Help",
@@ -47,21 +52,18 @@ def definitions(draw: Draw) -> Workflow:
     return _mended(made)
 
 
-def _maybe(draw: Draw, key: str, value: object) -> dict[str, Any]:
-    return {key: value} if draw(st.booleans()) else {}
-
-
 def _back(draw: Draw, names: list[str]) -> dict[str, Any]:
     """Return a route to any node, with a bound."""
     repeat = {"max": draw(st.integers(1, 3)), "at_limit": "done"}
     return {"to": draw(st.sampled_from(names)), "repeat": repeat}
 
 
-def _anywhere(draw: Draw, at: int, names: list[str]) -> object:
+def _anywhere(draw: Draw, at: int, names: list[str], *, itself: bool = True) -> object:
     later = [*names[at + 1 :], "help", "done"]
-    if draw(st.booleans()):
+    earlier = names[: at + itself]
+    if not earlier or draw(st.booleans()):
         return draw(st.sampled_from(later))
-    back = _back(draw, names[: at + 1])
+    back = _back(draw, earlier)
     back["repeat"]["at_limit"] = draw(st.sampled_from(["help", "done"]))
     return back
 
@@ -76,17 +78,35 @@ def _node(draw: Draw, name: str, at: int, names: list[str]) -> dict[str, Any]:
             inputs=_inputs(draw, names),
             **_maybe(draw, "resume", {"max": draw(st.integers(1, 2))}),
             **unresolved,
+            **_review(draw, names),
         )
+    if name.startswith("parallel"):
+        drawn = [_inputs(draw, names) for _ in groups.BRANCHES]
+        return groups.group(draw, name, drawn, _anywhere(draw, at, names, itself=False))
     if name.startswith("check"):
         after = draw(st.sampled_from([["timeout"], ["interrupted"], ["timeout", "interrupted"]]))
         retry = _maybe(draw, "retry", {"max": draw(st.integers(1, 2)), "after": after})
-        return {"kind": "check", "run": ["true"], "next": following, **retry, **unresolved}
+        review = _review(draw, names)
+        made = {"kind": "check", "run": ["true"], "next": following, **retry, **unresolved}
+        return {**made, **review}
     if name.startswith("gate"):
         changes = _maybe(draw, "request_changes", _anywhere(draw, at, names))
         decisions = {"approve": following, **changes}
-        return {"kind": "gate", "title": name, "decisions": decisions}
+        return {"kind": "gate", "title": name, "decisions": decisions, **_review(draw, names)}
     rules = [_rule(draw, number, at, names) for number in range(draw(st.integers(0, 3)))]
-    return {"kind": "decision", "rules": rules, "otherwise": following}
+    return {"kind": "decision", "rules": rules, "otherwise": following, **_review(draw, names)}
+
+
+def _join(draw: Draw, name: str, at: int, names: list[str]) -> dict[str, Any]:
+    following = names[at + 1] if at + 1 < len(names) else "done"
+    incomplete = _maybe(draw, "incomplete", _anywhere(draw, at, names))
+    return {"kind": "join", "of": name, "next": following, **incomplete}
+
+
+def _review(draw: Draw, names: list[str]) -> dict[str, Any]:
+    """Let a node rely on any review; where none stands on the way to it the word is taken back."""
+    reviewed = [groups.join_of(name) for name in names if name.startswith("parallel")]
+    return _maybe(draw, "review", draw(st.sampled_from(reviewed))) if reviewed else {}
 
 
 def _fields(draw: Draw) -> dict[str, Any]:
@@ -110,6 +130,8 @@ def _inputs(draw: Draw, names: list[str]) -> dict[str, Any]:
             paths += [f"check.{name}", f"check.{name}.exit_code"]
         if name.startswith("gate"):
             paths += [f"gate.{name}", f"gate.{name}.comments"]
+        if name.startswith("parallel"):
+            paths += [f"join.{groups.join_of(name)}.reports"]
     chosen = draw(st.lists(st.sampled_from(paths), max_size=3, unique=True))
     return {
         f"i{number}": {"from": path, "optional": draw(st.booleans())}
@@ -142,6 +164,8 @@ def _condition(draw: Draw, names: list[str], depth: int) -> dict[str, Any]:
             tests.append({"field": f"check.{name}.exit_code", "ne": 1})
         if name.startswith("gate"):
             tests.append({"field": f"gate.{name}.decision", "eq": "approve"})
+        if name.startswith("parallel"):
+            tests += groups.conditions(name)
     return dict(draw(st.sampled_from(tests)))
 
 
@@ -149,8 +173,12 @@ def _mended(made: dict[str, Any]) -> Workflow:
     """Make optional what not every way brings, and lead exhausted visits to the end."""
     for problem in problems(_workflow(made)):
         if problem.code == "binding_not_produced":
-            node, key = str(problem.where[1]), str(problem.where[3])
-            made["nodes"][node]["inputs"][key]["optional"] = True
+            binding: Any = made
+            for part in problem.where[:-1]:
+                binding = binding[part]
+            binding["optional"] = True
+        if problem.code == "review_not_done":
+            del made["nodes"][problem.where[1]]["review"]
         if problem.code == "unbounded_cycle" and problem.where[0] == "visits":
             made["visits"]["at_limit"] = "done"
         if problem.code == "unreachable_node":

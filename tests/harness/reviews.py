@@ -67,6 +67,22 @@ def reviewed(
     return workflow(entry="work", nodes={**made, **nodes}, **(top or {}))
 
 
+def quiet_work(attempt: Attempt) -> WorkAggregate:
+    """Return the work of an attempt, quiet after all turns that were asked for."""
+    turns = [turn(1)]
+    if attempt.reminder == "delivered":
+        turns.append(turn(2, cause_key=ids.effect_key(attempt.attempt_id, "reminder")))
+    for number in range(1, attempt.resumes + 1):
+        key = ids.effect_key(attempt.attempt_id, f"resume.{number}")
+        turns.append(turn(len(turns) + 1, cause_key=key))
+    return WorkAggregate(
+        attempt_id=attempt.attempt_id,
+        host_sequence=1,
+        phase=WorkPhase.QUIET,
+        runs=tuple(turns),
+    )
+
+
 class ReviewProcess(Process):
     """A run of the core that comes to parallel reviewers.
 
@@ -171,21 +187,9 @@ class ReviewProcess(Process):
         made = envelope(data={"blockers": blockers})
         return cmd.SubmitReport(attempt_id=attempt_id, envelope=made)
 
-    def aggregate_of(self, attempt_id: str) -> WorkAggregate:
-        """Return quiet work of one turn."""
-        quiet = WorkPhase.QUIET
-        return WorkAggregate(attempt_id=attempt_id, host_sequence=1, phase=quiet, runs=(turn(1),))
-
     def observe_branch(self, name: str, **changes: Any) -> Verdict:
         """Show a branch's work; by default quiet after all turns that were asked for."""
-        attempt = self.attempt_of(name)
-        turns = [turn(1)]
-        if attempt.reminder == "delivered":
-            turns.append(turn(2, cause_key=ids.effect_key(attempt.attempt_id, "reminder")))
-        for number in range(1, attempt.resumes + 1):
-            key = ids.effect_key(attempt.attempt_id, f"resume.{number}")
-            turns.append(turn(len(turns) + 1, cause_key=key))
-        quiet = self.aggregate_of(attempt.attempt_id).model_copy(update={"runs": tuple(turns)})
+        quiet = quiet_work(self.attempt_of(name))
         return self.send(cmd.ObserveWork(work=quiet.model_copy(update=changes)))
 
     def settle(self, name: str, **changes: Any) -> "ReviewProcess":
@@ -280,4 +284,12 @@ class ReviewProcess(Process):
         return self
 
 
-__all__ = ["BRANCHES", "FROZEN", "OTHER", "ReviewProcess", "reviewed", "reviewer"]
+__all__ = [
+    "BRANCHES",
+    "FROZEN",
+    "OTHER",
+    "ReviewProcess",
+    "quiet_work",
+    "reviewed",
+    "reviewer",
+]

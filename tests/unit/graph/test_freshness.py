@@ -15,7 +15,7 @@ from pointsman.graph.run import RunState
 from pointsman.graph.validate import problems
 from tests.harness.core import agent, code_of
 from tests.harness.endings import ENDINGS
-from tests.harness.reviews import BRANCHES, FROZEN, OTHER, ReviewProcess, reviewed
+from tests.harness.reviews import BRANCHES, FROZEN, OTHER, ReviewProcess, quiet_work, reviewed
 
 AGAIN = ("review_again", "approve.1")
 CANCEL = ("cancel", "")
@@ -223,12 +223,12 @@ def test_reports_of_an_older_generation_steer_nothing_of_the_new_one() -> None:
 def test_late_host_facts_of_an_older_generation_change_nothing_of_the_new_one() -> None:
     process = ReviewProcess().to_the_gate()
     old = process.attempt_of("code").attempt_id
+    shown = quiet_work(process.attempt_of("code"))
     head_of = process.visit.visit_id
     process.see_head(OTHER)
     process.review_again()
     process.freeze(OTHER)
     state = process.state
-    shown = process.aggregate_of(old)
     for command in (
         cmd.ObserveWork(work=shown),
         cmd.FireDeadline(deadline_id=f"{old}:timeout"),

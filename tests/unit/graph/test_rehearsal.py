@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pointsman.graph.answers import Told, told_problems
-from pointsman.graph.definition import Workflow
+from pointsman.graph.definition import EndNode, GateNode, JoinNode, Node, ParallelNode, Workflow
 from pointsman.graph.draw import mermaid
 from pointsman.graph.explain import explain, overview
 from pointsman.graph.rehearsal import Rehearsal, Unanswered, Unused, rehearse
@@ -154,10 +154,27 @@ def test_routes_turned_aside_by_the_bound_on_all_visits_are_counted_apart() -> N
     assert 'limit -.->|"taken 1×"| n_look' in mermaid(definition, counted)
 
 
+HEADS = ["unchanged", "stale", "unknown"]
 AGENT = st.sampled_from([DONE, {"report": "failed"}, "missing", "failed", "timed_out"])
 CHECK = st.sampled_from([0, 1, "timed_out", "lost", ["lost", 0], ["timed_out"]])
-GATE = st.sampled_from(["approve", "request_changes"])
-ANSWERS = {"agent": AGENT, "check": CHECK, "gate": GATE}
+GATE = st.sampled_from(["approve", "approve", "request_changes", "review_again", "stale"])
+WORDS = ["missing", "failed", "interrupted", "timed_out", "canceled", "wrong_checkout"]
+REVIEWER = st.sampled_from([DONE, DONE, DONE, {"report": "blocked"}, *WORDS])
+ANSWERS = {"agent": AGENT, "check": CHECK, "gate": GATE, "join": st.sampled_from(HEADS)}
+
+
+def answers_of(node: Node) -> st.SearchStrategy[Any]:
+    """Return what may be answered for a node, whether it fits all of its declarations or not."""
+    if isinstance(node, ParallelNode):
+        reviewers = st.fixed_dictionaries(
+            dict.fromkeys(list(node.branches)[:1], REVIEWER),
+            optional=dict.fromkeys(list(node.branches)[1:], REVIEWER),
+        )
+        return st.just("unfrozen") | reviewers | reviewers
+    heads = st.sampled_from(HEADS)
+    relies = not isinstance(node, JoinNode | EndNode | GateNode) and node.review is not None
+    own = ANSWERS.get(node.kind, heads)
+    return own | own | heads if relies else own
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow], deadline=None)
@@ -167,9 +184,9 @@ def test_any_definition_with_any_answers_comes_to_rest(workflow: Workflow, data:
     assert overview(workflow)
     assert mermaid(workflow).startswith("flowchart TD\n")
     made = {
-        name: data.draw(st.lists(ANSWERS[node.kind], max_size=4))
+        name: data.draw(st.lists(answers_of(node), max_size=4))
         for name, node in workflow.nodes.items()
-        if node.kind in ANSWERS
+        if node.kind != "end"
     }
     inputs: dict[str, Any] = {}
     for name, declared in workflow.inputs.items():
@@ -179,6 +196,9 @@ def test_any_definition_with_any_answers_comes_to_rest(workflow: Workflow, data:
     unfit = {str(each.where[1]) for each in told_problems(workflow, inputs, given_)}
     fit = {name: each for name, each in given_.items() if name not in unfit}
     played = rehearse(workflow, inputs, fit)
-    rests = played.run.ended or played.run.state is RunState.UNRESOLVED
+    rests = played.run.ended or played.run.state in (
+        RunState.UNRESOLVED,
+        RunState.AWAITING_REVIEW,
+    )
     assert rests or played.unanswered is not None
     assert played.run.visits_used >= len(visited(workflow, played.recorded))
