@@ -156,9 +156,9 @@ def _with_words(visit: Visited, event: ev.Event) -> Visited:
 
 def _words(event: ev.Event) -> str | None:
     match event:
-        case ev.ReportAccepted(outcome=outcome, data=data):
+        case ev.ReportAccepted(attempt_id=attempt, outcome=outcome, data=data):
             given = ", ".join(f"{name} = {_short(shown(value))}" for name, value in data.items())
-            return f"reported {outcome}" + (f": {given}" if given else "")
+            return f"{_by(attempt)}reported {outcome}" + (f": {given}" if given else "")
         case ev.CheckEnded(state=state):
             if state.state == "lost":
                 return "its process was lost"
@@ -176,7 +176,29 @@ def _words(event: ev.Event) -> str | None:
         case ev.RunFailed():
             return "the run ends as failed"
         case _:
+            return _words_of_review(event)
+
+
+def _words_of_review(event: ev.Event) -> str | None:
+    match event:
+        case rev.BranchInterrupted(branch_id=branch):
+            return f"{_by(branch)}was interrupted"
+        case rev.BranchEnded(branch_id=branch, outcome=outcome, reason=reason) if reason:
+            return f"{_by(branch)}{outcome} ({reason})"
+        case rev.HeadCompared(frozen_commit=reviewed, head=head) if head != reviewed:
+            return "the head is not what was reviewed" if head else "the head cannot be known"
+        case rev.JoinCommitted(outcome=rev.JoinOutcome.ALL_COMPLETED, branches=branches):
+            return f"all {len(branches)} reviewers completed"
+        case rev.ReviewAgainRequested(group=group):
+            return f"to be reviewed again by {group}"
+        case _:
             return None
+
+
+def _by(derived: str) -> str:
+    """Name the reviewer that an id belongs to, if it is one's."""
+    branch = ids.place_of(derived).branch
+    return f"{branch} " if branch is not None else ""
 
 
 def _short(text: str) -> str:
