@@ -297,7 +297,8 @@ def assert_something_wakes_it(process: Process) -> None:
     if run.ended:
         return
     waits_for_person = run.state in (RunState.AWAITING_REVIEW, RunState.UNRESOLVED)
-    waits_for_person |= any(each.unresolved for each in in_force(run))
+    if run.cancellation is None:
+        waits_for_person |= any(each.unresolved for each in in_force(run))
     assert shown.outbox or shown.summary.open_work or (waits_for_person and shown.attention)
     if waits_for_person:
         assert allowed_actions(run)
