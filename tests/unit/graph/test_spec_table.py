@@ -9,6 +9,7 @@ import pytest
 
 from tests.tidy.source_files import ROOT
 from tests.unit.graph.reading_rows import READINGS
+from tests.unit.graph.review_rows import REVIEWS
 from tests.unit.graph.specification_rows import FILES, SENTENCES, Row
 from tests.unit.storage.broken_definitions import GRAPHS, SHAPES, TEXTS
 from tests.unit.storage.broken_groups import GROUPS
@@ -24,6 +25,9 @@ PARAGRAPHS = {
     "Checks": 5,
     "Human gates and cancellation": 8,
     "Skills and inputs": 6,
+    "Parallel reviews": 7,
+    "Wait-for-all join": 8,
+    "Freshness": 4,
 }
 
 
@@ -45,12 +49,14 @@ def exists(test: str) -> bool:
     return name in names_in(FILES[file])
 
 
-@pytest.mark.parametrize("row", [*SENTENCES, *READINGS], ids=lambda row: f"{row[0]}: {row[1]}")
+@pytest.mark.parametrize(
+    "row", [*SENTENCES, *REVIEWS, *READINGS], ids=lambda row: f"{row[0]}: {row[1]}"
+)
 def test_a_sentence_is_shown_by_tests_that_exist_or_says_what_is_missing(row: Row) -> None:
     assert row.tests or row.missing, "name a test, or what is not built"
     assert [test for test in row.tests if not exists(test)] == []
 
 
 def test_no_sentence_and_no_reading_is_left_out() -> None:
-    assert Counter(row.subject for row in SENTENCES) == PARAGRAPHS
+    assert Counter(row.subject for row in (*SENTENCES, *REVIEWS)) == PARAGRAPHS
     assert [row.subject for row in READINGS] == [str(number) for number in range(1, 36)]
