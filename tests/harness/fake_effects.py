@@ -15,13 +15,15 @@ _PATIENCE_S = 20.0
 class FakeEffects:
     """Keeps receipts by key, and can be told to refuse, to wait, to forget, to be away.
 
-    ``calls`` counts every effect that acted, and every read.
+    ``calls`` counts every effect that acted, and every read; ``held_up`` are the kinds of those
+    that wait.
     """
 
     def __init__(self) -> None:
         self.reachable = True
         self.unknown_keys: set[str] = set()
         self.calls: dict[str, int] = {}
+        self.held_up: list[str] = []
         self._changed = threading.Condition()
         self._receipts: dict[str, Receipt] = {}
         self._refusals: dict[str, str] = {}
@@ -100,7 +102,9 @@ class FakeEffects:
         self._demand_reachable()
         blocked = self._blocked.get(kind)
         if blocked is not None:
+            self.held_up.append(kind)
             await asyncio.to_thread(blocked.wait, _PATIENCE_S)
+            self.held_up.remove(kind)
 
     def _count(self, kind: str) -> None:
         self.calls[kind] = self.calls.get(kind, 0) + 1

@@ -122,7 +122,7 @@ class ReviewBench:
                 for agent in self.host.at_work:
                     if not (self.resting and ids.place_of(agent.attempt_id).branch):
                         await self._do_its_part(agent)
-                await asyncio.sleep(0.001)
+                await asyncio.sleep(0)
 
     async def _do_its_part(self, agent: Launched) -> None:
         reviews = ids.place_of(agent.attempt_id).branch is not None

@@ -88,7 +88,7 @@ async def test_a_cancel_overtakes_an_approval_whose_head_is_being_read(bench: Re
     await bench.until_gate()
     read = bench.host.block("read_head")
     approving = asyncio.create_task(bench.approve())
-    await asyncio.sleep(0.01)
+    await bench.until(lambda: bench.host.held_up == ["read_head"])
     assert isinstance(await bench.tell(cmd.CancelRun(requested_by="bob")), Reply)
     read.set()
     assert isinstance(await approving, Rejected)
