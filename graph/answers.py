@@ -191,8 +191,10 @@ _FORMS: Final = {
     + "; a list holds one for each try of the visit",
     "gate": "write approve, request_changes, or {decision: request_changes, note: …}"
     "; with a review also stale (the head has moved) or review_again",
-    "parallel": "write {BRANCH: report: {outcome: completed, data: {…}}, …} for all branches, each "
-    "as of an agent or one of: " + listed(sorted(_OF_BRANCHES)) + "; or unfrozen for them all",
+    "parallel": "name every branch, {BRANCH: {report: completed}, BRANCH: failed, …}, each with an "
+    "agent's answer or one of: "
+    + listed(sorted(_OF_BRANCHES))
+    + "; or write unfrozen, if nothing can be frozen",
     "join": "write what the head is then: unchanged, stale or unknown",
     "decision": "write what the head is then: unchanged, stale or unknown",
 }
@@ -255,10 +257,10 @@ def _unfit(node: Node, given: Given, where: Where) -> Iterator[Problem]:
         case CheckNode(), int() | CheckAnswer():
             pass
         case _:
-            kind = node.kind
+            kind = "parallel group" if node.kind == "parallel" else node.kind
             article = "an" if kind == "agent" else "a"
-            message = f"this is no answer of {article} {kind}"
-            yield Problem(code="answer_unfit", where=where, message=message, mend=_FORMS[kind])
+            message, mend = f"this is no answer of {article} {kind}", _FORMS[node.kind]
+            yield Problem(code="answer_unfit", where=where, message=message, mend=mend)
 
 
 def _unfit_report(contract: ReportContract, given: AgentAnswer, where: Where) -> Iterator[Problem]:

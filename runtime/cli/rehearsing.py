@@ -16,7 +16,7 @@ from pointsman.storage.placed_text import PlacedProblem, render
 if TYPE_CHECKING:
     from pointsman.graph.definition import Workflow
     from pointsman.graph.predicate import ConsideredRule, ConsideredTerm
-    from pointsman.graph.rehearsal import Rehearsal
+    from pointsman.graph.rehearsal import Rehearsal, Unanswered
     from pointsman.graph.visited import Passage, Visited
 
 
@@ -70,9 +70,14 @@ def _document(
         "visits": [each.model_dump(mode="json") for each in visits],
         "routes": [each.line for each in visits if each.line is not None],
         "end": {"state": state, "node": last.node, "unresolved": last.unresolved},
-        "unanswered": {"node": missing.node, "visit": missing.visit} if missing else None,
+        "unanswered": _unanswered(missing) if missing is not None else None,
         "problems": list(ill),
     }
+
+
+def _unanswered(missing: "Unanswered") -> dict[str, Any]:
+    named = {"node": missing.node, "visit": missing.visit}
+    return named if missing.branch is None else {**named, "branch": missing.branch}
 
 
 def _lines(workflow: "Workflow", visits: Sequence["Visited"]) -> Iterator[str]:
