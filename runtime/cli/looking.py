@@ -143,7 +143,7 @@ def attention(call: Invocation, limit: int) -> int:
     for item in items:
         place = f"{item.node} {item.branch}" if item.branch is not None else item.node
         call.terminal.show(f"{item.title}  ({place}, {ago(item.since)})", style="bold")
-        call.terminal.show(f"  {item.detail}")
+        call.terminal.show(f"  {' '.join(item.detail.split())}")
         if steps[item.item_id] is not None:
             call.terminal.show(f"  {steps[item.item_id]}")
     return ExitCode.OK

@@ -139,7 +139,8 @@ def headline(view: RunView) -> str:
     if view.gate is not None:
         return f"{said} at {view.node}: {view.gate.title}"
     if view.unresolved is not None:
-        return f"{said} at {view.node} ({view.unresolved.reason}): {view.unresolved.detail}"
+        detail = " ".join(view.unresolved.detail.split())
+        return f"{said} at {view.node} ({view.unresolved.reason}): {detail}"
     if view.state == "unresolved":
         waiting = [item.branch for item in view.attention if item.branch is not None]
         return f"{said} at {view.node}: {', '.join(waiting)}"

@@ -66,7 +66,9 @@ def _head_compared(data: Data) -> Told | None:
 def _join_committed(data: Data) -> Told:
     if data["outcome"] == "all_completed":
         return data["node"], f"all {len(data['branches'])} completed", Tone.GOOD
-    return data["node"], f"{data['outcome']}: {data['detail']}", Tone.BAD
+    # The details follow: the join is then unresolved, and says why.
+    each = ", ".join(f"{branch['branch']} {branch['outcome']}" for branch in data["branches"])
+    return data["node"], f"{data['outcome']} ({each})", Tone.BAD
 
 
 def _review_again(data: Data) -> Told:

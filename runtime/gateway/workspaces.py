@@ -96,6 +96,8 @@ class Workspaces(NamedTuple):
         known = ids.shard_of(kept.run_id) is not None
         run = self.journal.run(kept.run_id) if known else None
         why = _needed(run)
+        if why is None and kept.removable:
+            kept = kept.model_copy(update={"why": "its run has ended and nothing would be lost"})
         return WorkspaceView(
             **{
                 **kept.model_dump(),
