@@ -13,6 +13,11 @@ from pointsman.storage.lmdb_journal import LmdbJournal
 
 def open_journal(path: Path, *, read_only: bool = False) -> Journal:
     """Open the journal, telling people in their words why it cannot be."""
+    return open_lmdb_journal(path, read_only=read_only)
+
+
+def open_lmdb_journal(path: Path, *, read_only: bool = False) -> LmdbJournal:
+    """Open the journal for what only this kind of one can do."""
     try:
         return LmdbJournal.open(path, read_only=read_only)
     except JournalFormatError as error:

@@ -5,6 +5,7 @@ key too, so a row that turns up in another row's place is found out.
 """
 
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
@@ -23,6 +24,7 @@ from pointsman.storage.journal import (
     JournalFormatError,
     LogEntry,
 )
+from pointsman.storage.keys import Table
 from pointsman.storage.upcasts import UPCASTS, UpcastTable, upcast
 
 T = TypeVar("T")
@@ -102,6 +104,22 @@ SCHEMAS: Final[tuple[Schema[Any], ...]] = (
     SCHEDULE,
     OCCURRENCE,
 )
+
+# The tables with rows of one kind; the others are indexes without rows, or ``meta``.
+OF_TABLE: Final[Mapping[Table, Schema[Any]]] = {
+    Table.LEASES: LEASE,
+    Table.EVENTS: EVENT,
+    Table.CHECKPOINTS: CHECKPOINT,
+    Table.RUNS: RUN_ROW,
+    Table.OUTBOX: INTENT,
+    Table.RECEIPTS: RECEIPT,
+    Table.TOKENS: TOKEN,
+    Table.LOG: LOG,
+    Table.DUE: DEADLINE,
+    Table.ATTENTION: ATTENTION,
+    Table.SCHEDULES: SCHEDULE,
+    Table.OCCURRENCES: OCCURRENCE,
+}
 
 
 def encode(schema: Schema[T], key: bytes, value: T) -> bytes:

@@ -18,6 +18,7 @@ from pointsman.storage.codec import Schema
 from pointsman.storage.journal import (
     CommandReceipt,
     FencedError,
+    JournalCorruptError,
     LogEntry,
     ReceiptConflictError,
     SequenceConflictError,
@@ -131,6 +132,10 @@ class LmdbJournal:
             lambda txn: {table: dict(txn.forward(table)) for table in Table}
         )
 
+    def damaged_rows(self) -> tuple[str, ...]:
+        """Read every row of every table, and return what is wrong with those that are damaged."""
+        return self._environment.read(lambda txn: tuple(_damaged(txn)))
+
     def close(self) -> None:
         self._environment.close()
 
@@ -141,6 +146,15 @@ class LmdbJournal:
     def _many(self, schema: Schema[T], rows: ReadRows) -> tuple[T, ...]:
         found = self._environment.read(lambda txn: list(rows(txn)))
         return tuple(codec.decode(schema, key, row) for key, row in found)
+
+
+def _damaged(txn: Txn) -> Iterator[str]:
+    for table, schema in codec.OF_TABLE.items():
+        for key, row in txn.forward(table):
+            try:
+                codec.decode(schema, key, row)
+            except JournalCorruptError as error:
+                yield f"{table}: {error}"
 
 
 def _apply(txn: Txn, transition: Transition, rows: TransitionRows) -> int:

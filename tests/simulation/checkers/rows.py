@@ -32,7 +32,7 @@ class Folds(Checker):
     """The checkpoint is the fold of the events, and the owed intents are the outbox."""
 
     def at_end(self, journal: Journal) -> Iterator[str]:
-        yield from verify_all(journal, fold, project)
+        yield from map(str, verify_all(journal, fold, project))
 
 
 class WakeSources(Checker):
