@@ -71,6 +71,15 @@ async def test_no_client_can_say_where_the_head_is(bench: ReviewBench) -> None:
 
 
 @story
+async def test_what_a_client_says_of_the_head_is_not_taken_for_a_look(bench: ReviewBench) -> None:
+    await bench.until_gate()
+    bench.host.head = None
+    forged = await bench.approve(head=HeadReading(head_commit=HEAD))
+    assert isinstance(forged, Rejected)
+    assert forged.code == "head_unknown"
+
+
+@story
 async def test_a_head_that_cannot_be_known_is_not_presumed_to_stand_still(
     bench: ReviewBench,
 ) -> None:

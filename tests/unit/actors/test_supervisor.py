@@ -214,6 +214,8 @@ async def test_when_all_workers_are_busy_a_command_is_refused_and_may_be_sent_ag
     bench: Bench,
 ) -> None:
     bench.host.reachable = False
+    pool = Pool(bench.workers, workers_max=3, patience_s=0.01)
+    bench.supervisor = Supervisor(bench.journal, pool, bench.clock)
     for number in (1, 2, 3):
         await bench.begin(number)
     run_id = ids.run_id(0, f"{4:026d}")
