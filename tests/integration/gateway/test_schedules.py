@@ -9,89 +9,27 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from pointsman.actors.host import RepositoryRefused
+from pointsman.actors.messages import Answer, Message
+from pointsman.actors.workers import WorkerLostError
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.schedule_client import ScheduleClient
-from pointsman.runtime.schedule_views import (
-    OccurrenceView,
-    PutSchedule,
-    RemoveSchedule,
-    RunSchedule,
-    ScheduleReply,
-)
-from tests.harness.fake_clock import FakeClock
-from tests.harness.fake_host import FakeHost
-from tests.harness.gateway import OPERATOR_TOKEN, GatewayServer
+from pointsman.runtime.schedule_views import RemoveSchedule
 from tests.harness.journals import OpenJournal
+from tests.harness.schedule_bench import ScheduleBench, schedule_bench
 from tests.integration.gateway.steps import both_journals, refusal_of
 
 
-class Bench:
-    """A server, its clock, a project with one workflow, and what tests do to schedules."""
-
-    def __init__(self, server: GatewayServer, clock: FakeClock, project: Path, text: str) -> None:
-        self.server = server
-        self.clock = clock
-        self.project = project
-        self.file = project / ".pointsman" / "workflows" / "change.yaml"
-        self.file.parent.mkdir(parents=True)
-        self.file.write_text(text)
-        self.client = ScheduleClient(server.url, OPERATOR_TOKEN)
-        self._commands = 0
-
-    def command(self) -> str:
-        self._commands += 1
-        return f"command-{self._commands}"
-
-    def put(self, name: str = "nightly", **fields: Any) -> ScheduleReply:
-        body: dict[str, Any] = {
-            "command_id": self.command(),
-            "workflow": "change",
-            "repository": str(self.project),
-            "inputs": {"task": "greet"},
-            "cron": "0 2 * * *",
-            "requested_by": "ann",
-        }
-        return self.client.put(name, PutSchedule.model_validate(body | fields))
-
-    def at(self, moment: str) -> None:
-        """Set the clock and let the scheduler look once."""
-        self.clock.set(moment)
-        self.server.fire_schedules()
-
-    def run(self, command_id: str = "run-1", name: str = "nightly") -> OccurrenceView:
-        body = RunSchedule(command_id=command_id, requested_by="ann")
-        return self.client.run(name, body).occurrence
-
-    def occurrences(self, name: str = "nightly") -> list[OccurrenceView]:
-        return self.client.occurrences(name)
-
-    @property
-    def slots(self) -> list[str | None]:
-        """The slots that became occurrences, the oldest first."""
-        return [each.slot and each.slot[:16] for each in reversed(self.occurrences())]
-
-    @property
-    def runs(self) -> list[str]:
-        return [row.run_id for row in self.server.client.runs()]
-
-
 @pytest.fixture
-def bench(opener: OpenJournal, tmp_path: Path, definition: str) -> Iterator[Bench]:
-    clock = FakeClock("2026-12-01T00:00+00:00")
-    server = GatewayServer(opener, FakeHost(), tmp_path)
-    server.clock = clock
-    project = tmp_path / "project"
-    with server:
-        bench = Bench(server, clock, project, definition)
-        yield bench
-        bench.client.close()
+def bench(opener: OpenJournal, tmp_path: Path, definition: str) -> Iterator[ScheduleBench]:
+    with schedule_bench(opener, tmp_path, definition) as made:
+        yield made
 
 
 @both_journals
 def test_a_slot_starts_one_run_however_often_it_is_looked_at_and_after_a_restart(
-    bench: Bench,
+    bench: ScheduleBench,
 ) -> None:
     bench.put()
     bench.at("2026-12-01T01:59:59+00:00")
@@ -107,7 +45,7 @@ def test_a_slot_starts_one_run_however_often_it_is_looked_at_and_after_a_restart
     assert bench.client.get("nightly").next[0] == "2026-12-02T02:00+00:00"
 
 
-def test_a_dispatch_receipt_is_no_outcome(bench: Bench) -> None:
+def test_a_dispatch_receipt_is_no_outcome(bench: ScheduleBench) -> None:
     bench.put()
     bench.at("2026-12-01T02:00+00:00")
     (before,) = bench.occurrences()
@@ -120,7 +58,7 @@ def test_a_dispatch_receipt_is_no_outcome(bench: Bench) -> None:
 
 
 def test_a_clock_that_jumps_back_and_forth_starts_no_slot_twice_and_silences_nothing(
-    bench: Bench,
+    bench: ScheduleBench,
 ) -> None:
     bench.put()
     bench.at("2026-12-01T02:00+00:00")
@@ -143,7 +81,7 @@ def test_a_clock_that_jumps_back_and_forth_starts_no_slot_twice_and_silences_not
     ],
 )
 def test_missed_slots_follow_the_policy(
-    bench: Bench, policy: str, slots: list[str], passed_over: int
+    bench: ScheduleBench, policy: str, slots: list[str], passed_over: int
 ) -> None:
     bench.put(missed=policy)
     bench.at("2026-12-03T09:00+00:00")
@@ -153,7 +91,7 @@ def test_missed_slots_follow_the_policy(
     assert bench.slots == [*slots, "2026-12-04T02:00"]
 
 
-def test_a_paused_schedule_starts_nothing_and_catches_nothing_up(bench: Bench) -> None:
+def test_a_paused_schedule_starts_nothing_and_catches_nothing_up(bench: ScheduleBench) -> None:
     bench.put(missed="all")
     bench.put(missed="all", enabled=False, expected_revision=1)
     assert bench.client.get("nightly").next == []
@@ -165,7 +103,7 @@ def test_a_paused_schedule_starts_nothing_and_catches_nothing_up(bench: Bench) -
     assert bench.slots == ["2026-12-04T02:00"]
 
 
-def test_a_slot_is_skipped_while_an_earlier_run_goes_on_if_so_asked(bench: Bench) -> None:
+def test_a_slot_is_skipped_while_an_earlier_run_goes_on_if_so_asked(bench: ScheduleBench) -> None:
     bench.put(overlap="skip")
     bench.at("2026-12-01T02:00+00:00")
     bench.at("2026-12-02T02:00+00:00")
@@ -180,7 +118,7 @@ def test_a_slot_is_skipped_while_an_earlier_run_goes_on_if_so_asked(bench: Bench
 
 
 def test_a_definition_that_broke_is_refused_with_its_reason_and_the_schedule_goes_on(
-    bench: Bench,
+    bench: ScheduleBench,
 ) -> None:
     bench.put()
     whole = bench.file.read_text()
@@ -196,7 +134,9 @@ def test_a_definition_that_broke_is_refused_with_its_reason_and_the_schedule_goe
     assert good.state == "dispatched"
 
 
-def test_what_a_manual_start_would_be_refused_refuses_an_occurrence_too(bench: Bench) -> None:
+def test_what_a_manual_start_would_be_refused_refuses_an_occurrence_too(
+    bench: ScheduleBench,
+) -> None:
     bench.put()
     bench.server.host.repository = RepositoryRefused(code="repository_empty", message="", mend="")
     bench.at("2026-12-01T02:00+00:00")
@@ -208,7 +148,7 @@ def test_what_a_manual_start_would_be_refused_refuses_an_occurrence_too(bench: B
     assert refusal_of(told) == "repository_empty"
 
 
-def test_a_change_names_the_revision_it_was_read_at(bench: Bench) -> None:
+def test_a_change_names_the_revision_it_was_read_at(bench: ScheduleBench) -> None:
     first = bench.put()
     with pytest.raises(PointsmanError) as taken:
         bench.put()
@@ -223,4 +163,115 @@ def test_a_change_names_the_revision_it_was_read_at(bench: Bench) -> None:
     gone = RemoveSchedule(command_id="gone", requested_by="ann", expected_revision=2)
     assert bench.client.remove("nightly", gone).revision is None
     assert bench.client.remove("nightly", gone).duplicate
+    assert bench.client.page().schedules == []
+
+
+@both_journals
+def test_a_persons_start_of_a_schedule_is_an_occurrence_of_its_own_made_once(
+    bench: ScheduleBench,
+) -> None:
+    bench.put()
+    first = bench.run("run-1")
+    assert (first.trigger, first.slot, first.state) == ("manual", None, "dispatched")
+    bench.server.restart()
+    assert bench.run("run-1").run_id == first.run_id
+    assert bench.run("run-2").run_id != first.run_id
+    bench.at("2026-12-01T02:00+00:00")
+    assert len(bench.runs) == 3
+    assert [each.trigger for each in bench.occurrences()] == ["slot", "manual", "manual"]
+    with pytest.raises(PointsmanError) as unknown:
+        bench.run(name="nightlie")
+    assert refusal_of(unknown) == "schedule_unknown"
+    assert "did you mean 'nightly'?" in unknown.value.message
+
+
+@both_journals
+def test_one_occurrence_of_a_host_makes_one_run_and_two_make_two(bench: ScheduleBench) -> None:
+    first = bench.take("host-1")
+    bench.file.write_text(bench.file.read_text().replace("name: Change", "name: Edited"))
+    again = bench.take("host-1")
+    assert (first.duplicate, again.duplicate) == (False, True)
+    assert again.occurrence == first.occurrence
+    bench.server.restart()
+    assert bench.take("host-1").occurrence.run_id == first.occurrence.run_id
+    assert bench.take("host-2").occurrence.run_id != first.occurrence.run_id
+    assert len(bench.runs) == 2
+    assert bench.take("host-1").occurrence.definition_digest == first.occurrence.definition_digest
+
+
+def test_an_occurrence_id_stands_for_one_wish(bench: ScheduleBench) -> None:
+    bench.put()
+    bench.take("host-1")
+    for other in ({"inputs": {"task": "another"}}, {"schedule": "nightly"}):
+        with pytest.raises(PointsmanError) as reused:
+            bench.take("host-1", **other)
+        assert refusal_of(reused) == "command_id_reused"
+    of_schedule = bench.take("host-2", schedule="nightly").occurrence
+    assert (of_schedule.trigger, of_schedule.schedule_id) == ("host", "nightly")
+    assert bench.occurrences() == [of_schedule]
+    assert len(bench.runs) == 2
+
+
+def test_a_refused_occurrence_of_a_host_is_judged_anew_when_it_is_told_again(
+    bench: ScheduleBench,
+) -> None:
+    whole = bench.file.read_text()
+    bench.file.write_text("nodes: [")
+    with pytest.raises(PointsmanError) as refused:
+        bench.take("host-1")
+    assert refusal_of(refused) == "definition_invalid"
+    bench.file.write_text(whole)
+    assert bench.take("host-1").occurrence.state == "dispatched"
+    assert len(bench.runs) == 1
+
+
+def test_an_occurrence_waits_for_a_host_that_is_away_and_starts_once(bench: ScheduleBench) -> None:
+    bench.put()
+    bench.server.host.reachable = False
+    bench.at("2026-12-01T02:00+00:00")
+    assert bench.occurrences()[0].state == "pending"
+    bench.server.restart()
+    bench.server.host.reachable = True
+    bench.at("2026-12-01T02:05+00:00")
+    assert bench.occurrences()[0].state == "dispatched"
+    assert bench.slots == ["2026-12-01T02:00"]
+
+
+def test_a_start_whose_answer_was_lost_is_the_run_of_its_occurrence(bench: ScheduleBench) -> None:
+    def lost(message: Message, answer: Answer) -> None:
+        raise WorkerLostError("the answer was lost")
+
+    bench.put()
+    bench.server.tapped.after_tell = lost
+    bench.at("2026-12-01T02:00+00:00")
+    (occurrence,) = bench.occurrences()
+    assert occurrence.state == "dispatched"
+    assert bench.runs == [occurrence.run_id]
+
+
+def test_whether_schedules_fire_is_told(bench: ScheduleBench) -> None:
+    page = bench.client.page()
+    assert (page.schedules, page.firing, page.trouble) == ([], False, None)
+
+
+@pytest.mark.parametrize(
+    "fields, code",
+    [
+        ({"cron": "0 25 * * *"}, "schedule_invalid"),
+        ({"zone": "Mars/Base"}, "schedule_invalid"),
+        ({"name": "Not A Name"}, "schedule_invalid"),
+        ({"workflow": "chnge"}, "definition_unknown"),
+        ({"inputs": {"tusk": "greet"}}, "input_invalid"),
+        ({"repository": "/nowhere/at/all"}, "repository_missing"),
+        ({"repository": "relative"}, "request_invalid"),
+        ({"missed": "sometimes"}, "request_invalid"),
+    ],
+)
+def test_a_schedule_that_could_never_start_is_refused_when_it_is_made(
+    bench: ScheduleBench, fields: dict[str, Any], code: str
+) -> None:
+    with pytest.raises((PointsmanError, ValidationError)) as refused:
+        bench.put(**fields)
+    if isinstance(refused.value, PointsmanError):
+        assert refused.value.code == code
     assert bench.client.page().schedules == []
