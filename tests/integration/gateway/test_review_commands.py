@@ -1,6 +1,6 @@
 """Goal: reviews on the command line: reviewers are named, and a review can be asked for again."""
 
-from pointsman.graph.work import HostRunStatus
+from pointsman.graph.work import HostRunStatus, NativeRequest, RequestKind
 from tests.harness.gateway import GatewayServer
 from tests.integration.gateway.reviewed import DATA, complete
 from tests.integration.gateway.shell import Shell
@@ -32,6 +32,27 @@ def test_with_several_interrupted_reviewers_the_one_that_is_meant_must_be_named(
     # Only one is left now, so nobody has to say which.
     assert shell("retry", reviewing, "--detach") == 0
     server.host.launched("reviewers.1.code.2")
+
+
+def test_a_question_of_one_of_several_reviewers_is_answered_by_its_name(
+    server: GatewayServer, reviewing: str, shell: Shell
+) -> None:
+    for branch in DATA:
+        question = NativeRequest(
+            request_id=f"q-{branch}",
+            kind=RequestKind.APPROVAL,
+            question=f"May {branch} look?",
+            answerable="live",
+        )
+        server.host.ask(server.host.launched(f"reviewers.1.{branch}.1").attempt_id, question)
+    server.until(reviewing, "native_request_opened", 2)
+    assert shell("answer", reviewing, "--detach") == USAGE
+    assert "code, ux; say which: --branch NAME" in shell.err
+    assert shell("answer", reviewing, "--branch", "ux", "--deny", "--detach") == 0
+    told = server.until(reviewing, "native_request_answered")
+    assert (told.data["request_id"], told.data["allow"]) == ("q-ux", False)
+    server.until(reviewing, "native_request_closed")
+    assert shell("answer", reviewing, "--detach") == 0
 
 
 def test_attention_names_each_reviewer_with_what_to_do_about_it(
