@@ -124,9 +124,7 @@ def test_every_broken_file_of_a_project_is_listed_with_its_code_line_and_column(
     ] == [(f"{n:03}", code, *marked(text)[1:]) for n, (code, text) in enumerate(broken)]
 
 
-def test_a_workflow_with_parallel_reviewers_is_runnable(
-    tmp_path: Path, folder: Path
-) -> None:
+def test_a_workflow_with_parallel_reviewers_is_runnable(tmp_path: Path, folder: Path) -> None:
     text = Path(__file__).parent.joinpath("definitions", "reviewed-change.yaml").read_text()
     (folder / "reviewed.yaml").write_text(text)
     entry = entry_of(tmp_path, "reviewed-change")
