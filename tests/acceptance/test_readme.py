@@ -68,6 +68,12 @@ def test_the_quoted_decision_is_the_starters() -> None:
     assert quoted in starter.read_text(encoding="utf-8")
 
 
+def test_the_quoted_group_is_the_packaged_workflows() -> None:
+    packaged = ROOT / "examples" / "workflows" / "reviewed-change.yaml"
+    (quoted,) = blocks("packaged")
+    assert quoted in packaged.read_text(encoding="utf-8")
+
+
 def test_the_quoted_case_is_the_templates() -> None:
     template = ROOT / "examples" / "templates" / "implement-check-review-fix"
     (quoted,) = blocks("case")
@@ -138,6 +144,6 @@ def test_the_demonstration_says_what_the_readme_shows(
 
 
 def timeless(text: str) -> list[str]:
-    """Return the lines without times and ids."""
+    """Return the lines without times, ids and commits."""
     bare = re.sub(r"r0-[0-9a-z]{26}", "RUN", re.sub(r" *\d+\.\d s", " TIME", text))
-    return bare.splitlines()
+    return re.sub(r"\b[0-9a-f]{8}\b", "COMMIT", bare).splitlines()
