@@ -67,7 +67,10 @@ class Dispatcher:
             async with turn:
                 await self._dispatch(occurrence)
 
-        pending = [each for each in self._store.pending(_PENDING_MAX) if not self._rests_on(each)]
+        found = self._store.pending(_PENDING_MAX)
+        still = {each.occurrence_id for each in found}
+        self._rests = {name: rest for name, rest in self._rests.items() if name in still}
+        pending = [each for each in found if not self._rests_on(each)]
         results = await asyncio.gather(*map(in_turn, pending), return_exceptions=True)
         for result in results:
             if isinstance(result, Exception):
@@ -210,7 +213,6 @@ class Dispatcher:
             # It stays pending; the next tick gets the same run and writes this again.
             log.error("receipt_not_written", occurrence=occurrence.occurrence_id, error=str(error))
             return settled
-        self._rests.pop(occurrence.occurrence_id, None)
         if written:
             log.info(
                 "occurrence_settled",

@@ -8,11 +8,10 @@ from pointsman.graph import limits
 from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.schedule import Occurrence
 from pointsman.runtime.gateway.wire import CommandId, Id, Person
-from pointsman.runtime.slots import CRON_CHARS_MAX
 from pointsman.runtime.work_views import timestamp
 from pointsman.storage.journal import Journal
 
-Cron = Annotated[str, StringConstraints(min_length=1, max_length=CRON_CHARS_MAX)]
+Cron = Annotated[str, StringConstraints(min_length=1, max_length=limits.CRON_CHARS_MAX)]
 Zone = Annotated[str, StringConstraints(min_length=1, max_length=limits.NAME_CHARS_MAX)]
 
 

@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from pointsman.actors.clock import Clock
 from pointsman.graph.binding import InputProblems, check_inputs
 from pointsman.graph.canonical import digest
+from pointsman.graph.limits import SCHEDULES_MAX
 from pointsman.graph.model import Model
 from pointsman.graph.problem import meant
 from pointsman.graph.schedule import MissedSlots, Overlap, Schedule, StartWish
@@ -38,7 +39,6 @@ from pointsman.storage.journal import (
 )
 from pointsman.storage.schedules import ScheduleChange, ScheduleConflictError
 
-SCHEDULES_MAX: Final = 1_000
 UPCOMING_SHOWN: Final = 3
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _DECISIONS_MAX: Final = 5

@@ -15,13 +15,12 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from cronsim import CronSim, CronSimError
 
+from pointsman.graph import limits
 from pointsman.graph.problem import nearest
 from pointsman.graph.schedule import MissedSlots
 
 # A slot this old was missed: no server fired schedules when it came.
 LATE_MS: Final = 60_000
-CATCH_UP_SLOTS_MAX: Final = 50
-CRON_CHARS_MAX: Final = 200
 _FIELDS: Final = 5
 # Slots are looked for from here on backwards, ever further, until there are enough of them.
 _WINDOWS_MS: Final = tuple(60_000 * minutes for minutes in (60, 24 * 60, 40 * 24 * 60))
@@ -62,7 +61,7 @@ class Slots:
     def __init__(self, cron: str, zone: str) -> None:
         self._cron = cron
         self._zone = zone_of(zone)
-        if len(cron.split()) != _FIELDS or len(cron) > CRON_CHARS_MAX:
+        if len(cron.split()) != _FIELDS or len(cron) > limits.CRON_CHARS_MAX:
             raise SlotError(
                 f"{cron[:80]!r} has not five fields: minute hour day-of-month month day-of-week,"
                 " as in '0 2 * * 1-5'"
@@ -110,16 +109,16 @@ def due(slots: Slots, missed: MissedSlots, considered_ms: int, now_ms: int) -> D
     """Return what to start of the slots after ``considered_ms`` and until now.
 
     A slot of the last minute is on time. Of older ones ``skip`` starts none, ``all`` the newest
-    ``CATCH_UP_SLOTS_MAX``, and ``latest`` one at most, for all that came meanwhile.
+    ``limits.CATCH_UP_SLOTS_MAX``, and ``latest`` one at most, for all that came meanwhile.
     """
-    newest = slots.newest_until(now_ms, considered_ms, CATCH_UP_SLOTS_MAX + 1)
+    newest = slots.newest_until(now_ms, considered_ms, limits.CATCH_UP_SLOTS_MAX + 1)
     match missed:
         case MissedSlots.SKIP:
             chosen = tuple(slot for slot in newest if now_ms - slot < LATE_MS)
         case MissedSlots.LATEST:
             chosen = newest[-1:]
         case MissedSlots.ALL:
-            chosen = newest[-CATCH_UP_SLOTS_MAX:]
+            chosen = newest[-limits.CATCH_UP_SLOTS_MAX :]
     return Due(chosen, len(newest) - len(chosen))
 
 

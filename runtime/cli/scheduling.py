@@ -17,6 +17,7 @@ from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.terminal import table
 from pointsman.runtime.definitions import find_definition
 from pointsman.runtime.schedule_views import (
+    OccurrenceReply,
     OccurrenceView,
     PutSchedule,
     RemoveSchedule,
@@ -169,7 +170,10 @@ def run(call: Invocation, name: str, *, detach: bool) -> int:
         reply = keeper.run(name, request)
         run_id = reply.occurrence.run_id
         if run_id is None:
-            return _told_waiting(call, reply.occurrence)
+            return _told_waiting(call, reply)
+        if detach and call.terminal.json:
+            call.terminal.document(reply)
+            return ExitCode.OK
         if detach:
             return acting.detached(call, reach.client.run(run_id))
         with acting.resumable(call, run_id):
@@ -177,12 +181,12 @@ def run(call: Invocation, name: str, *, detach: bool) -> int:
     return acting.rested(call, view, {"occurrence_id": reply.occurrence.occurrence_id})
 
 
-def _told_waiting(call: Invocation, occurrence: OccurrenceView) -> int:
+def _told_waiting(call: Invocation, reply: OccurrenceReply) -> int:
     if call.terminal.json:
-        call.terminal.document({"occurrence": occurrence})
+        call.terminal.document(reply)
     else:
-        call.terminal.show(f"{occurrence.occurrence_id} is durable; its start could not be judged")
-        call.terminal.show("yet (see server.log), and the server tries it again.")
+        told = f"{reply.occurrence.occurrence_id} is durable, but its start could not be judged yet"
+        call.terminal.show(f"{told}; the server tries it again (see server.log).")
     return ExitCode.OK
 
 

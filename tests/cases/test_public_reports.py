@@ -180,6 +180,18 @@ CASES: Final = (
     Case(("stablyai/orca#9361",), "a session that cannot go on is tried once, then not offered",
          ("test_a_fresh_session_disguised_as_a_resume_is_refused",
           "test_a_session_that_cannot_be_read_is_not_resumed")),
+    # Schedules.
+    Case(("anthropics/claude-code#82517",), "a slot starts one run, whoever looks and how often",
+         ("test_a_slot_starts_one_run_however_often_it_is_looked_at_and_after_a_restart",
+          "test_schedulers_beside_one_another_start_a_slot_once",
+          "test_no_slot_is_started_twice_whatever_the_clock_does",
+          "test_one_occurrence_of_a_host_makes_one_run_and_two_make_two")),
+    Case(("openclaw/openclaw#42640", "NousResearch/hermes-agent#68211"),
+         "after a restart an occurrence is the run that it was",
+         ("test_a_crash_between_start_and_receipt_gets_the_same_run",
+          "test_a_schedule_fires_while_a_server_runs_and_a_killed_server_starts_nothing_again")),
+    Case(("anthropics/claude-code#82728",), "a dispatch receipt is no outcome",
+         ("test_a_dispatch_receipt_is_no_outcome",)),
 )  # fmt: skip
 
 

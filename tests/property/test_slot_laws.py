@@ -13,8 +13,9 @@ from zoneinfo import ZoneInfo
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pointsman.graph import limits
 from pointsman.graph.schedule import MissedSlots, OccurrenceState
-from pointsman.runtime.slots import CATCH_UP_SLOTS_MAX, LATE_MS, Slots, due
+from pointsman.runtime.slots import LATE_MS, Slots, due
 from pointsman.storage.memory_journal import MemoryJournal
 from pointsman.storage.schedules import ScheduleChange
 from tests.harness.schedules import Counting, a_schedule, a_scheduler
@@ -82,7 +83,7 @@ def test_a_policy_starts_what_it_says(
     expected = {
         MissedSlots.SKIP: tuple(slot for slot in every if now - slot < LATE_MS),
         MissedSlots.LATEST: every[-1:],
-        MissedSlots.ALL: every[-CATCH_UP_SLOTS_MAX:],
+        MissedSlots.ALL: every[-limits.CATCH_UP_SLOTS_MAX :],
     }
     assert chosen == expected[missed]
 

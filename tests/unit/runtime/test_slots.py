@@ -6,8 +6,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from pointsman.graph import limits
 from pointsman.graph.schedule import MissedSlots
-from pointsman.runtime.slots import CATCH_UP_SLOTS_MAX, SlotError, Slots, due, upcoming
+from pointsman.runtime.slots import SlotError, Slots, due, upcoming
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
@@ -111,7 +112,7 @@ def test_the_slot_of_this_minute_is_on_time_and_of_an_earlier_one_missed() -> No
 def test_a_machine_that_slept_for_years_catches_up_the_newest_and_quickly() -> None:
     now = ms("2036-01-01T00:00")
     minutely = due(Slots("* * * * *", "UTC"), MissedSlots.ALL, now - 3650 * DAY_MS, now)
-    assert len(minutely.slots) == CATCH_UP_SLOTS_MAX
+    assert len(minutely.slots) == limits.CATCH_UP_SLOTS_MAX
     assert minutely.slots[-1] == now
     assert minutely.passed_over >= 1
     yearly = due(Slots("0 0 1 1 *", "UTC"), MissedSlots.ALL, now - 3650 * DAY_MS, now)
