@@ -25,7 +25,9 @@ _DELIVERIES_MAX: Final = 4
 _TICK_S: Final = 0.5
 _SWEEP_EVERY_TICKS: Final = 10
 _LOOK_EVERY_TICKS: Final = 60
-_IDLE_BEFORE_PASSIVATION_MS: Final = 3_000
+# Longer than most pauses between two steps: a new lease may cost a process, and one a reviewer.
+# Whoever waits for a worker gets an idle run's at once.
+_IDLE_BEFORE_PASSIVATION_MS: Final = 15_000
 # While somebody waits for a worker.
 _RELIEVE_EVERY_S: Final = 0.05
 _GROW_AFTER_S: Final = 1.0
