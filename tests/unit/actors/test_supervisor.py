@@ -272,6 +272,8 @@ async def test_runs_that_a_full_disk_keeps_from_their_lease_take_no_worker_along
 
 @story
 async def test_a_burst_of_starts_is_served_in_turn_by_a_few_workers(bench: Bench) -> None:
+    pool = Pool(bench.workers, idle_max=3, workers_max=3)
+    bench.supervisor = Supervisor(bench.journal, pool, bench.clock)
     runs = await asyncio.gather(*(bench.begin(number) for number in range(1, 21)))
     await bench.until(lambda: all(bench.status(run_id) == "launched" for run_id in runs))
     assert len(bench.workers.spawned) == 3
