@@ -116,6 +116,11 @@ PROBLEMS: Final = _kinds(
         # Saving a workflow.
         ("PM0080", "revision_conflict", 409),
         ("PM0081", "workflow_not_written", 409),
+        # Backups.
+        ("PM0082", "backup_exists", 409),
+        ("PM0083", "backup_invalid", 422),
+        ("PM0084", "restore_target_used", 409),
+        ("PM0085", "restored", 409),
         # Schedules.
         ("PM0090", "schedule_unknown", 404),
         ("PM0091", "schedule_invalid", 422),

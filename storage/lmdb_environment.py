@@ -6,6 +6,7 @@ The only importer of lmdb; what the rows mean is ``lmdb_journal``'s. Durability 
 """
 
 import errno
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,8 +45,8 @@ ROOM_STEP_BYTES: Final = 4 << 20
 _READERS_MAX: Final = 1024
 # How often one transaction may meet a map that another process has just grown.
 _RESIZES_MAX: Final = 64
-_DATA_FILE: Final = "data.mdb"
-_LOCK_FILE: Final = "lock.mdb"
+DATA_FILE: Final = "data.mdb"
+LOCK_FILE: Final = "lock.mdb"
 _LOCK_BYTES: Final = 64 * _READERS_MAX + 4096  # LMDB's slots of 64 bytes, and its head
 # Said outright: an environment variable of py-lmdb could choose another engine, with locks of its
 # own, for one of two processes that share a folder.
@@ -113,7 +114,7 @@ class Environment:
         assert not flags["writemap"], flags
         self._page_bytes = env.stat()["psize"]
         self._tables = _open_tables(folder, env, read_only)
-        self._room = None if read_only else Room(folder / _DATA_FILE, ROOM_STEP_BYTES)
+        self._room = None if read_only else Room(folder / DATA_FILE, ROOM_STEP_BYTES)
         if not read_only:
             sync_folder(folder)
             sync_folder(folder.parent)
@@ -121,7 +122,7 @@ class Environment:
     @classmethod
     def open(cls, folder: Path, map_size: int, read_only: bool) -> Self:
         """Open or create the environment in a folder, once in this process."""
-        if read_only and not (folder / _DATA_FILE).is_file():
+        if read_only and not (folder / DATA_FILE).is_file():
             raise JournalError(f"there is no journal in {folder}")
         if not read_only:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -155,6 +156,25 @@ class Environment:
             if room is None:
                 raise JournalError(f"{self._folder} was opened for reading only")
             return _with_a_map_that_fits(self._env, lambda: self._written(work, room))
+
+    def copy(self, target: Path) -> None:
+        """Write a compact, consistent and durable copy of the data file to a new path.
+
+        LMDB copies what one read transaction sees, whatever is committed meanwhile; only that
+        old pages are not reused by writers for as long.
+        """
+        with self._turn(), _reported(target.parent):
+            descriptor = os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            try:
+                _with_a_map_that_fits(self._env, lambda: self._copied(descriptor))
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def _copied(self, descriptor: int) -> None:
+        os.ftruncate(descriptor, 0)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        self._env.copyfd(descriptor, compact=True)
 
     def close(self) -> None:
         """Close the environment; closing again is harmless."""
@@ -198,7 +218,7 @@ def _lmdb_env(folder: Path, map_size: int, read_only: bool) -> lmdb.Environment:
     with _reported(folder):
         # LMDB would leave holes in this file, which it writes to through memory: with the disk
         # full, taking a reader's slot there killed the process (SIGBUS, seen).
-        make_allocated(folder / _LOCK_FILE, _LOCK_BYTES)
+        make_allocated(folder / LOCK_FILE, _LOCK_BYTES)
         try:
             env = lmdb.open(
                 str(folder),
@@ -211,7 +231,7 @@ def _lmdb_env(folder: Path, map_size: int, read_only: bool) -> lmdb.Environment:
                 lib_version=_LMDB_MAJOR,
             )
         except (lmdb.InvalidError, lmdb.VersionMismatchError) as error:
-            raise JournalFormatError(f"{folder / _DATA_FILE} is no journal: {error}") from error
+            raise JournalFormatError(f"{folder / DATA_FILE} is no journal: {error}") from error
         env.reader_check()
         return env
 

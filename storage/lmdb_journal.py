@@ -132,6 +132,14 @@ class LmdbJournal:
             lambda txn: {table: dict(txn.forward(table)) for table in Table}
         )
 
+    def copy(self, target: Path) -> None:
+        """Write a consistent copy of the data file to a new path, durably, whoever commits.
+
+        In a folder of its own, named ``data.mdb``, it is a journal. What a failure leaves at the
+        path is none.
+        """
+        self._environment.copy(target)
+
     def damaged_rows(self) -> tuple[str, ...]:
         """Read every row of every table, and return what is wrong with those that are damaged."""
         return self._environment.read(lambda txn: tuple(_damaged(txn)))

@@ -3,6 +3,9 @@
 ``app`` is the whole command line: ``schedule_commands`` with these on top.
 """
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 from pointsman.runtime.cli.options import Data, Json, called
@@ -17,3 +20,29 @@ def verify(context: typer.Context, data: Data = None, json: Json = False) -> int
     from pointsman.runtime.cli import verifying
 
     return verifying.verify(called(context, data, json=json))
+
+
+@app.command()
+def backup(
+    context: typer.Context,
+    target: Annotated[Path, typer.Argument(metavar="PATH", help="Where the backup shall be.")],
+    data: Data = None,
+    json: Json = False,
+) -> int:
+    """Back the journal up, also while a server is at work."""
+    from pointsman.runtime.cli import keeping
+
+    return keeping.backup(called(context, data, json=json), target)
+
+
+@app.command()
+def restore(
+    context: typer.Context,
+    source: Annotated[Path, typer.Argument(metavar="BACKUP", help="The backup.")],
+    data: Data = None,
+    json: Json = False,
+) -> int:
+    """Restore a backup into a data directory that is new."""
+    from pointsman.runtime.cli import keeping
+
+    return keeping.restore(called(context, data, json=json), source)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.work import Found, NotFound, Receipt, ReceiptStatus, Unknown
+from pointsman.runtime.hosts import restored
 from pointsman.runtime.hosts.durable import create_durably, file_name, write_durably
 from pointsman.runtime.hosts.supervised import (
     RecordCorruptError,
@@ -99,6 +100,8 @@ class Effects:
             effect = self.read(key)
         except RecordCorruptError as error:
             return Unknown(why=str(error))
+        if effect is None and (why := self.why_forgotten(key)) is not None:
+            return Unknown(why=why)
         if effect is None or effect.receipt is None:
             return NotFound()
         if effect.receipt.status is ReceiptStatus.ACCEPTED and not self._is_decided(effect):
@@ -106,6 +109,10 @@ class Effects:
             # still on its way, it and the next one contend for the start marker; one wins.
             return NotFound()
         return Found(receipt=effect.receipt)
+
+    def why_forgotten(self, key: str) -> str | None:
+        """Say why it cannot be known here whether an effect was taken; ``None`` if it can."""
+        return restored.why_forgotten(self._root, key)
 
     def _is_decided(self, effect: Effect) -> bool:
         if effect.command is None:

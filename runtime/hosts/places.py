@@ -16,6 +16,7 @@ from pointsman.runtime.checks import (
     check_spec,
 )
 from pointsman.runtime.git import head_commit
+from pointsman.runtime.hosts import restored
 from pointsman.runtime.hosts.durable import create_durably
 from pointsman.runtime.hosts.effects import (
     Effect,
@@ -67,6 +68,9 @@ class Places:
             )
 
     def _prepare(self, order: PrepareWorkspace) -> Receipt:
+        # What is prepared is launched in: a restored run must not get there by itself.
+        if (why := self._effects.why_forgotten(order.intent_id)) is not None:
+            return rejected(order.intent_id, restored.REASON, why)
         unwanted = self._unwanted(order.workspace_key)
         if unwanted.exists():
             # The order was overtaken by the one to let go of it.
