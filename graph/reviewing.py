@@ -229,10 +229,8 @@ def _ended(
 
 
 def advance_join(run: Run, visit: Visit) -> tuple[Event, ...]:
-    """Commit the one result of the review set, once the head was looked at (§10.23)."""
+    """Commit the one result of the review set; the head has been looked at by then (§10.23)."""
     review = run.reviews[visit.node]
-    if review.stale is None and visit.comparison is None:
-        return ()
     assert not review.open_branches, f"{review.review_set_id} has open branches at its join"
     outcome, detail = _aggregate(review, visit)
     committed = JoinCommitted(

@@ -33,6 +33,7 @@ from pointsman.graph.work import (
     WorkPhase,
 )
 from tests.harness.core import Process, envelope, turn
+from tests.harness.offers import assert_offers_hold, command_for
 from tests.harness.review_acts import READS, head_for, moved, refused, taken
 from tests.harness.review_laws import assert_reviews_lawful
 from tests.harness.reviews import quiet_work
@@ -154,26 +155,7 @@ def person(process: Process, pick: int) -> None:
     allowed = [each for each in allowed_actions(process.state) if each.action is not Action.CANCEL]
     if not allowed:
         return
-    chosen = allowed[pick % len(allowed)]
-    revision = chosen.revision or 0
-    if chosen.action in (Action.APPROVE, Action.REQUEST_CHANGES):
-        head = head_for(process, pick)
-        process.decide_gate(GateDecision(chosen.action.value), revision, head=head)
-    elif chosen.action is Action.REVIEW_AGAIN:
-        process.send(cmd.ReviewAgain(visit_id=chosen.target, revision=revision, requested_by="ann"))
-    elif chosen.action is Action.ANSWER:
-        request = chosen.request_id or ""
-        process.send(
-            cmd.AnswerNativeRequest(
-                attempt_id=chosen.target, request_id=request, allow=True, answered_by="ann"
-            )
-        )
-    elif chosen.action is Action.RESUME:
-        process.send(
-            cmd.ResumeAttempt(attempt_id=chosen.target, revision=revision, requested_by="ann")
-        )
-    elif chosen.action is Action.RETRY:
-        process.send(cmd.RetryVisit(visit_id=chosen.target, revision=revision, requested_by="ann"))
+    process.send(command_for(allowed[pick % len(allowed)], head_for(process, pick)))
 
 
 def deadline(process: Process, pick: int) -> None:
@@ -289,6 +271,7 @@ def assert_lawful(process: Process) -> None:
         assert not after & {"attempt_started", "check_started", "attempt_launched", "route_taken"}
         assert not after & {"change_frozen", "review_forked", "join_committed"}
     assert_reviews_lawful(events)
+    assert_offers_hold(process)
 
 
 def assert_something_wakes_it(process: Process) -> None:
