@@ -217,7 +217,7 @@ def serve(
     data: Data = None,
     json: Json = False,
 ) -> int:
-    """Serve the data directory: its API and the runs under way."""
+    """Serve the data directory: its API, runs and schedules."""
     from pointsman.runtime.cli import background
 
     call = _call(context, data, json=json)
