@@ -12,6 +12,7 @@ from pointsman.graph import ids
 from pointsman.graph.definition import Workflow
 from pointsman.graph.events import Event, RecordedEvent, RouteReason, RouteTaken, RunStarted
 from pointsman.graph.intents import Intent, SendReminder
+from pointsman.graph.project import project
 from pointsman.graph.projection import (
     AttentionItem,
     AttentionKind,
@@ -24,6 +25,7 @@ from pointsman.graph.run import Run, RunState
 from pointsman.storage.journal import CommandReceipt, Journal, TokenBinding, Transition
 from pointsman.storage.lmdb_journal import LmdbJournal
 from pointsman.storage.memory_journal import MemoryDisk, MemoryJournal
+from tests.harness.core import Process
 
 WORKFLOW: Final = Workflow.model_validate_json(
     """{"pointsman": 1, "id": "gated", "name": "One gate", "entry": "approve", "nodes": {
@@ -208,3 +210,22 @@ def nth_transition(run: str, number: int, token: int, filling: int = 0) -> Trans
         tokens=(TokenBinding(f"token {number} of {run}", f"{run}.{number}"),),
         inputs={"filling": "x" * filling, "number": number},
     )
+
+
+def committed(journal: Journal, process: Process) -> int:
+    """Commit what a real run of the core has been through since the last time; return its token."""
+    run = process.state
+    before = journal.summary(run.run_id)
+    first = before.version if before is not None else 0
+    token = journal.lease(run.run_id)
+    journal.commit(
+        Transition(
+            run_id=run.run_id,
+            expected_sequence=first,
+            fencing_token=token,
+            events=tuple(process.recorded[first:]),
+            run=run,
+            projection=project(run),
+        )
+    )
+    return token
