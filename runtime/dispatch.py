@@ -6,6 +6,7 @@ scheduler, gets the same run. The start is the one of manual runs.
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -248,7 +249,10 @@ class Dispatcher:
 
 
 def _wish_of(occurrence: Occurrence) -> tuple[object, ...]:
-    return occurrence.trigger, occurrence.schedule_id, occurrence.wish
+    # As text: to Python 1, 1.0 and True are equal.
+    inputs = json.dumps(occurrence.wish.inputs, sort_keys=True)
+    wish = occurrence.wish
+    return occurrence.trigger, occurrence.schedule_id, wish.workflow, wish.repository, inputs
 
 
 def _wish(workflow: str, repository: str, request: HostOccurrence) -> StartWish:

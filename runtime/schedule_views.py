@@ -104,7 +104,8 @@ class OccurrenceReply(Model):
 class ScheduleView(Model):
     """A schedule; ``next`` are its next slots in its zone, none while it is paused.
 
-    ``passed_over`` counts slots that were missed and not caught up, by its policy.
+    ``passed_over`` counts slots that were missed and not caught up, by its policy; of a long time
+    at once it counts the newest only.
     """
 
     schedule_id: str

@@ -5,7 +5,7 @@ an occurrence already is made no second one, whatever the clock does and whoever
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
@@ -49,36 +49,42 @@ class Scheduler:
 
     @asynccontextmanager
     async def running(self, tick_s: float = TICK_S) -> AsyncIterator[None]:
-        """Fire schedules as long as the context lasts."""
-        task = asyncio.create_task(self._loop(tick_s))
+        """Fire schedules as long as the context lasts.
+
+        Looking does not wait for starts: a slow one would make the slots of others late.
+        """
+        acts = (self._look, self._dispatcher.dispatch_pending)
+        tasks = [asyncio.create_task(self._repeat(act, tick_s)) for act in acts]
         self.firing = True
         try:
             yield
         finally:
             self.firing = False
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _loop(self, tick_s: float) -> None:
+    async def _repeat(self, act: Callable[[], Awaitable[None]], tick_s: float) -> None:
         while True:
             try:
-                await self.tick()
+                await act()
             except Exception:
-                # The next tick decides anew from the journal; ending here would end all schedules.
+                # The next one decides anew from the journal; ending here would end all schedules.
                 log.exception("scheduler_tick_failed")
-                self.trouble = "internal_error: see server.log"
             await asyncio.sleep(tick_s)
 
     async def tick(self) -> None:
         """Look once at what has come due, and start what is pending."""
+        await self._look()
+        await self._dispatcher.dispatch_pending()
+
+    async def _look(self) -> None:
         try:
             self.trouble = await asyncio.to_thread(self._make_due)
         except JournalError as error:
             code = "journal_full" if isinstance(error, JournalFullError) else "journal_corrupt"
             self.trouble = f"{code}: {error}"
             log.error("scheduler_in_trouble", error=str(error))
-        await self._dispatcher.dispatch_pending()
 
     def _make_due(self) -> str | None:
         """Make occurrences of what came due; return what kept a schedule from it."""
@@ -96,6 +102,12 @@ class Scheduler:
                 # Valid when it was put: the machine's time zones have changed.
                 trouble = f"schedule_invalid: {schedule.schedule_id}: {error}"
                 log.error("schedule_unreadable", schedule=schedule.schedule_id, error=str(error))
+            except JournalError:
+                raise
+            except Exception:
+                # A defect met with one schedule must not keep the others.
+                trouble = f"internal_error: {schedule.schedule_id}: see server.log"
+                log.exception("schedule_in_trouble", schedule=schedule.schedule_id)
         return trouble
 
     def _turn_back(self, now: int) -> None:

@@ -4,6 +4,8 @@ Works on the journal alone, so that the command line needs no server for it. Fir
 ``runtime.scheduler``'s.
 """
 
+import hashlib
+import json
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -13,7 +15,6 @@ from zoneinfo import ZoneInfo
 
 from pointsman.actors.clock import Clock
 from pointsman.graph.binding import InputProblems, check_inputs
-from pointsman.graph.canonical import digest
 from pointsman.graph.limits import SCHEDULES_MAX
 from pointsman.graph.model import Model
 from pointsman.graph.problem import meant
@@ -105,7 +106,7 @@ class Schedules:
     ) -> ScheduleReply:
         """Decide and write until the row is still the one that was decided from."""
         scope = f"schedule:{name}"
-        asked = digest({"act": type(request).__name__, **request.model_dump(mode="json")})
+        asked = _digest_of(request)
         for _ in range(_DECISIONS_MAX):
             receipt = self._journal.receipt(scope, command_id)
             if receipt is not None:
@@ -171,7 +172,8 @@ class Schedules:
         repository = absolute(request.repository)
         workflow = named_workflow(request.workflow, repository)
         wish = {"workflow": workflow, "repository": repository, "inputs": request.inputs}
-        if found is not None and found.wish.model_dump() == wish:
+        # As text: to Python 1, 1.0 and True are equal.
+        if found is not None and _text_of(found.wish.model_dump()) == _text_of(wish):
             return found.wish
         return valid_wish(workflow, repository, request.inputs)
 
@@ -254,6 +256,16 @@ def _demand_revision(name: str, found: Schedule | None, expected: int | None) ->
             f" {expected if expected is not None else 'none, for a new one'}",
             {"revision": revision, "expected_revision": expected},
         )
+
+
+def _text_of(value: object) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _digest_of(request: Model) -> str:
+    """Return a digest of what was asked; inputs may be anything here, valid or not."""
+    text = type(request).__name__ + _text_of(request.model_dump(mode="json"))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _first_answer(receipt: CommandReceipt, asked: str) -> ScheduleReply:

@@ -167,6 +167,56 @@ def test_a_change_names_the_revision_it_was_read_at(bench: ScheduleBench) -> Non
 
 
 @both_journals
+def test_a_change_that_is_sent_again_gets_its_first_answer_and_happens_once(
+    bench: ScheduleBench,
+) -> None:
+    first = bench.put(command_id="put")
+    bench.server.restart()
+    again = bench.put(command_id="put")
+    assert (first.duplicate, again.duplicate) == (False, True)
+    assert again.revision == first.revision == bench.client.get("nightly").revision
+    with pytest.raises(PointsmanError) as reused:
+        bench.put(command_id="put", cron="30 3 * * *")
+    assert refusal_of(reused) == "command_id_reused"
+
+
+def test_a_schedule_whose_workflow_is_broken_can_be_paused_but_not_pointed_there_anew(
+    bench: ScheduleBench,
+) -> None:
+    bench.put()
+    bench.file.write_text("nodes: [")
+    assert bench.put(enabled=False, expected_revision=1).revision == 2
+    with pytest.raises(PointsmanError) as refused:
+        bench.put(inputs={"task": "another"}, expected_revision=2)
+    assert refusal_of(refused) == "definition_invalid"
+
+
+def test_new_inputs_are_used_from_the_next_slot_on_and_lose_no_due_one(
+    bench: ScheduleBench,
+) -> None:
+    bench.put()
+    bench.clock.set("2026-12-01T02:00:20+00:00")
+    bench.put(inputs={"task": "another"}, expected_revision=1)
+    bench.server.fire_schedules()
+    (occurrence,) = bench.occurrences()
+    assert occurrence.run_id is not None
+    assert bench.server.view(occurrence.run_id).inputs == {"task": "another"}
+
+
+@pytest.mark.parametrize("inputs", [{"task": 2**70}, {"task": [["deep"]]}, {"task": None}])
+def test_inputs_that_no_run_could_have_are_refused(
+    bench: ScheduleBench, inputs: dict[str, Any]
+) -> None:
+    with pytest.raises(PointsmanError) as of_schedule:
+        bench.put(inputs=inputs)
+    assert refusal_of(of_schedule) == "input_invalid"
+    with pytest.raises(PointsmanError) as of_host:
+        bench.take("host-1", inputs=inputs)
+    assert refusal_of(of_host) == "input_invalid"
+    assert bench.runs == []
+
+
+@both_journals
 def test_a_persons_start_of_a_schedule_is_an_occurrence_of_its_own_made_once(
     bench: ScheduleBench,
 ) -> None:

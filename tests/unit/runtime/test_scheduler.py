@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from pointsman.graph.schedule import Occurrence, OccurrenceState
+from pointsman.runtime.dispatch import Dispatcher
+from pointsman.runtime.gateway import wire
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.scheduler import Scheduler
 from pointsman.storage.journal import JournalFullError
@@ -196,12 +198,11 @@ def test_a_running_scheduler_fires_by_itself_and_goes_on_after_a_defect(bench: B
     async def until_started() -> None:
         started = asyncio.Event()
         bench.start.after = started.set
-        troubles = iter([ZeroDivisionError, None])
+        defects = iter([ZeroDivisionError])
 
         def defect(_act: str) -> None:
-            trouble = next(troubles, None)
-            if trouble is not None:
-                raise trouble
+            for each in defects:
+                raise each
 
         bench.store.before = defect
         scheduler = bench.scheduler()
@@ -212,3 +213,28 @@ def test_a_running_scheduler_fires_by_itself_and_goes_on_after_a_defect(bench: B
 
     asyncio.run(until_started())
     assert list(bench.start.runs) == ["s@2026-12-01T02:00Z"]
+
+
+def test_a_start_that_takes_long_makes_no_other_slot_late(bench: Bench) -> None:
+    async def until_both_are_made() -> None:
+        blocked, looked = asyncio.Event(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+        count = bench.start
+
+        async def slow(request: wire.StartRequest) -> wire.StartReply:
+            bench.clock.advance(days=1)
+            await blocked.wait()
+            return await count(request)
+
+        def told(act: str) -> None:
+            if act == "change" and bench.store.occurrences("s"):
+                loop.call_soon_threadsafe(looked.set)
+
+        bench.store.before = told
+        dispatcher = Dispatcher(bench.journal, slow, bench.clock)
+        async with Scheduler(bench.journal, dispatcher, bench.clock).running(tick_s=0.001):
+            await asyncio.wait_for(looked.wait(), 20)
+            blocked.set()
+
+    asyncio.run(until_both_are_made())
+    assert len(bench.store.occurrences("s")) == 2
