@@ -7,6 +7,7 @@ taken as git takes it. Nothing is written in the worktree or its git folder.
 """
 
 import os
+import stat
 import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -136,7 +137,10 @@ def _as_committed(tree: Standing, differing: Mapping[str, str | None]) -> frozen
     paths = [
         path
         for path, blob in differing.items()
-        if blob is not None and "\n" not in path and not path.startswith('"')
+        if blob is not None
+        and "\n" not in path
+        and not path.startswith('"')
+        and _is_regular(tree, path)
     ]
     if not paths:
         return frozenset()
@@ -152,6 +156,14 @@ def _as_committed(tree: Standing, differing: Mapping[str, str | None]) -> frozen
 
 def _ask(tree: Standing, environment: Mapping[str, str], *question: str) -> str:
     return tree.git(*question, environment=environment, timeout_s=CHECKOUT_TIMEOUT_S)
+
+
+def _is_regular(tree: Standing, path: str) -> bool:
+    # Git tells a pipe or a device like a file; reading one would wait for ever.
+    try:
+        return stat.S_ISREG(os.lstat(tree.folder / path).st_mode)
+    except OSError:
+        return False
 
 
 def _is_there(tree: Standing, path: str) -> bool:

@@ -39,7 +39,7 @@ def test_a_fresh_worktree_is_what_was_frozen(bench: HostReviewBench) -> None:
     assert misfit(bench.verify(commit), commit) is None
 
 
-@pytest.mark.parametrize("edit", ["edit", "delete", "executable", "link", "folder"])
+@pytest.mark.parametrize("edit", ["edit", "delete", "executable", "link", "folder", "pipe"])
 def test_an_edited_file_is_named(bench: HostReviewBench, edit: str) -> None:
     commit = bench.prepare_reviewer()
     path = bench.tree("code") / "README.md"
@@ -53,9 +53,13 @@ def test_an_edited_file_is_named(bench: HostReviewBench, edit: str) -> None:
         case "link":
             path.unlink()
             path.symlink_to("src/main.py")
-        case _:
+        case "folder":
             path.unlink()
             path.mkdir()
+        case _:
+            # Who reads it waits until somebody writes.
+            path.unlink()
+            os.mkfifo(path)
     checkout = bench.verify(commit)
     assert (checkout.changed, checkout.staged) == (("README.md",), ())
     assert "README.md" in (misfit(checkout, commit) or "")
