@@ -34,7 +34,11 @@ from pointsman.runtime.gateway.app import create_app
 from pointsman.runtime.gateway.operations import Operations
 from pointsman.runtime.gateway.scheduling import Scheduling
 from pointsman.runtime.hosts.assembly import output_logs
-from pointsman.runtime.journals import open_journal, open_journal_read_only
+from pointsman.runtime.journals import (
+    make_data_directory,
+    open_journal,
+    open_journal_read_only,
+)
 from pointsman.runtime.problems import PointsmanError
 
 __all__ = ["Runtime", "open_journal_read_only", "start_runtime"]
@@ -83,7 +87,7 @@ def start_runtime(
     ``data_directory_unusable`` or ``port_in_use``.
     """
     with contextlib.ExitStack() as undo, discovery.usable(data):
-        data.create()
+        make_data_directory(data)
         undo.enter_context(_locked(data))
         data.server.unlink(missing_ok=True)
         undo.callback(lambda: data.server.unlink(missing_ok=True))

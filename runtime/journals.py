@@ -7,7 +7,13 @@ from pathlib import Path
 
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.problems import PointsmanError
-from pointsman.storage.journal import Journal, JournalError, JournalFormatError
+from pointsman.storage.filesystem import refuse_network
+from pointsman.storage.journal import (
+    Journal,
+    JournalError,
+    JournalFormatError,
+    JournalPlaceError,
+)
 from pointsman.storage.lmdb_journal import LmdbJournal
 
 
@@ -22,8 +28,24 @@ def open_lmdb_journal(path: Path, *, read_only: bool = False) -> LmdbJournal:
         return LmdbJournal.open(path, read_only=read_only)
     except JournalFormatError as error:
         raise PointsmanError("data_directory_newer", str(error)) from error
+    except JournalPlaceError as error:
+        raise PointsmanError("data_directory_network", str(error)) from error
     except (JournalError, OSError) as error:
         raise PointsmanError("data_directory_unusable", str(error)) from error
+
+
+def demand_local(data: DataDirectory) -> None:
+    """Refuse a data directory that is, or would be, on no local disk."""
+    try:
+        refuse_network(data.path)
+    except JournalPlaceError as error:
+        raise PointsmanError("data_directory_network", str(error)) from error
+
+
+def make_data_directory(data: DataDirectory) -> None:
+    """Make the folder of a data directory, unless it would be on no local disk."""
+    demand_local(data)
+    data.create()
 
 
 def open_journal_read_only(data: DataDirectory) -> Journal | None:

@@ -14,11 +14,10 @@ from pointsman.graph.schedule import Occurrence, OccurrenceState, Reason, Schedu
 from pointsman.runtime.backups import JOURNAL, Manifest, copy_verified, read_manifest
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.hosts.restored import REASON, Restored, remember
-from pointsman.runtime.journals import open_lmdb_journal
+from pointsman.runtime.journals import demand_local, open_lmdb_journal
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.staging import PlaceTakenError, staged
 from pointsman.runtime.verification import verify_journal
-from pointsman.storage.filesystem import refuse_network
 from pointsman.storage.journal import Journal
 from pointsman.storage.lmdb_environment import LOCK_FILE
 from pointsman.storage.lmdb_journal import LmdbJournal
@@ -46,9 +45,9 @@ def restore(backup: Path, data: DataDirectory, now_ms: int) -> Outcome:
     ``restore_target_used`` and ``data_directory_newer``; nothing was restored then.
     """
     manifest = read_manifest(backup)
+    demand_local(data)
     try:
         with staged(data.path, "restoring") as folder:
-            refuse_network(folder)
             for file in manifest.files:
                 copy_verified(backup, file, folder / file.path)
             outcome = _made_safe(manifest, DataDirectory(folder), backup, now_ms)

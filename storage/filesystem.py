@@ -9,43 +9,61 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from pointsman.storage.journal import JournalError
+from pointsman.storage.journal import JournalPlaceError
 
 # fmt: off
 _NETWORK_TYPES: Final = frozenset({
     "nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "ncpfs", "afs", "ceph", "lustre",
-    "gfs", "gfs2", "glusterfs", "gpfs", "beegfs", "9p", "davfs", "fuse.davfs", "fuse.sshfs",
-    "fuse.glusterfs", "fuse.s3fs", "fuse.rclone", "fuse.grpcfuse",
+    "gfs", "gfs2", "glusterfs", "gpfs", "beegfs", "9p", "davfs", "ocfs2", "orangefs",
+    # Folders of another machine, or of the machine around this one.
+    "virtiofs", "vboxsf", "vmhgfs", "prl_fs", "drvfs",
 })
 # fmt: on
+# A program plays the file system, and nobody knows how well: sshfs, rclone, s3fs, an NTFS driver.
+_FUSE: Final = ("fuse", "fuseblk")
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_MOUNTS: Final = Path("/proc/self/mounts")
+_MOUNTS: Final = Path("/proc/self/mountinfo")
 
 
 def refuse_network(folder: Path) -> None:
-    """Raise ``JournalError`` when the folder lies on a network file system."""
-    try:
-        mounts = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
-    except FileNotFoundError:  # no Linux: nothing to be learned here
-        return
-    kind = file_system_type(mounts, folder.resolve())
-    if kind in _NETWORK_TYPES:
-        raise JournalError(
-            f"{folder} is on a network file system ({kind}), where a journal would be damaged;"
+    """Raise ``JournalPlaceError`` when the folder is, or would be, on no local file system."""
+    kind = type_of(folder)
+    if kind is not None and not is_local(kind):
+        raise JournalPlaceError(
+            f"{folder} is on no local file system ({kind}), where a journal would be damaged;"
             " choose a data directory on a local disk"
         )
 
 
+def type_of(folder: Path) -> str | None:
+    """Return the type of the file system that a folder is, or would be, on; ``None`` if unknown."""
+    try:
+        mounts = _MOUNTS.read_text(encoding="utf-8", errors="surrogateescape")
+    except FileNotFoundError:  # no Linux: nothing to be learned here
+        return None
+    return file_system_type(mounts, folder.resolve())
+
+
+def is_local(kind: str) -> bool:
+    """Whether memory maps and locks of a file system are the kernel's of this machine alone."""
+    return kind not in _NETWORK_TYPES and kind.partition(".")[0] not in _FUSE
+
+
 def file_system_type(mounts: str, folder: Path) -> str | None:
-    """Return the type of the mount that holds a resolved folder; the last mount on top wins."""
+    """Return the type of the mount that holds a resolved folder; the last mount on top wins.
+
+    ``mounts`` is the text of ``/proc/self/mountinfo``: the mount point is the fifth field, and
+    the type follows a lone dash, before which stand any number of optional fields.
+    """
     best, kind = -1, None
     for line in mounts.splitlines():
         fields = line.split(" ")
-        if len(fields) < 3:
+        if len(fields) < 5 or "-" not in fields[5:]:
             continue
-        point = Path(_unescaped(fields[1]))
-        if folder.is_relative_to(point) and len(point.parts) >= best:
-            best, kind = len(point.parts), fields[2]
+        after = fields[fields.index("-", 5) + 1 :]
+        point = Path(_unescaped(fields[4]))
+        if after and folder.is_relative_to(point) and len(point.parts) >= best:
+            best, kind = len(point.parts), after[0]
     return kind
 
 

@@ -44,6 +44,10 @@ class JournalFormatError(JournalError):
     """The data directory was written by a newer format, or is none of ours."""
 
 
+class JournalPlaceError(JournalError):
+    """The folder is on a network file system, or on another that is not the machine's own."""
+
+
 @dataclass(frozen=True, slots=True)
 class CommandReceipt:
     """The durable answer to one accepted command.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock, RLock
-from typing import Final, Self, TypeAlias, TypeVar
+from typing import Final, NamedTuple, Self, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
 
 import lmdb
@@ -92,6 +92,13 @@ class Txn:
                 yield from cursor.iterprev()
 
 
+class Size(NamedTuple):
+    """How much of the data file is used, and the size of its map; both grow."""
+
+    used_bytes: int
+    map_bytes: int
+
+
 _open_here: WeakValueDictionary[tuple[int, int], "Environment"] = WeakValueDictionary()
 _open_here_lock: Final = Lock()
 
@@ -170,6 +177,11 @@ class Environment:
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
+
+    def size(self) -> Size:
+        """Tell how much of the file is used, and how large its map is now."""
+        with self._turn(), _reported(self._folder):
+            return Size(used_bytes=self._used_bytes(), map_bytes=self._env.info()["map_size"])
 
     def _copied(self, descriptor: int) -> None:
         os.ftruncate(descriptor, 0)

@@ -25,7 +25,7 @@ from pointsman.storage.journal import (
     Transition,
 )
 from pointsman.storage.keys import Table
-from pointsman.storage.lmdb_environment import MAP_SIZE_BYTES, Environment, Txn
+from pointsman.storage.lmdb_environment import MAP_SIZE_BYTES, Environment, Size, Txn
 from pointsman.storage.lmdb_schedules import LmdbSchedules
 from pointsman.storage.rows import TableRows, TransitionRows, index_rows, transition_rows
 
@@ -139,6 +139,10 @@ class LmdbJournal:
         path is none.
         """
         self._environment.copy(target)
+
+    def size(self) -> Size:
+        """Tell how much of the file is used, and how large its map is now."""
+        return self._environment.size()
 
     def damaged_rows(self) -> tuple[str, ...]:
         """Read every row of every table, and return what is wrong with those that are damaged."""

@@ -17,6 +17,7 @@ from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.terminal import Terminal
 from pointsman.runtime.config import DataDirectory
+from pointsman.runtime.journals import make_data_directory
 from pointsman.runtime.problems import PointsmanError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def ensure_server(data: DataDirectory, terminal: Terminal) -> None:
     terminal.say(f"Starting a server in the background; its log is {data.log}", style="dim")
     command = (sys.executable, "-m", "pointsman", "serve", "--until-idle", "--data", str(data.path))
     with discovery.usable(data):
-        data.create()
+        make_data_directory(data)
         log = data.log.open("ab")
     with log:
         server = subprocess.Popen(

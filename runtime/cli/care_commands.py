@@ -46,3 +46,16 @@ def restore(
     from pointsman.runtime.cli import keeping
 
     return keeping.restore(called(context, data, json=json), source)
+
+
+@app.command()
+def doctor(
+    context: typer.Context,
+    ray: Annotated[bool, typer.Option("--ray", help="Start a Ray too; takes seconds.")] = False,
+    data: Data = None,
+    json: Json = False,
+) -> int:
+    """Look at everything Pointsman needs; say what to do."""
+    from pointsman.runtime.cli import examining
+
+    return examining.doctor(called(context, data, json=json), with_ray=ray)

@@ -136,7 +136,7 @@ def _written(target: Path, purpose: str) -> int:
 def test_a_killed_restore_leaves_no_data_directory(data: DataDirectory, tmp_path: Path) -> None:
     copy, target = tmp_path / "backup", tmp_path / "restored"
     back_up(data, copy, NOW_MS)
-    stages = [
+    stages: list[Callable[[], bool]] = [
         lambda: bool(list(tmp_path.glob(".restored.restoring-*"))),
         lambda: _written(target, "restoring") > 0,
         lambda: bool(list(tmp_path.glob(".restored.restoring-*/journal/shard-0/lock.mdb"))),
@@ -197,7 +197,8 @@ def test_schedules_come_back_paused_and_starts_on_their_way_are_refused(
     assert (outcome.paused, outcome.refused) == (("s",), (waiting.occurrence_id,))
     journal = LmdbJournal.open(DataDirectory(tmp_path / "restored").journal)
     try:
-        assert journal.schedules.due(1 << 60) == journal.schedules.pending() == ()
+        assert journal.schedules.due(1 << 60) == ()
+        assert journal.schedules.pending() == ()
         found = journal.schedules.occurrence(waiting.occurrence_id)
         assert found is not None
         assert found.reason is not None

@@ -4,15 +4,23 @@ from pathlib import Path
 
 import pytest
 
-from pointsman.storage.filesystem import Room, file_system_type, make_allocated, refuse_network
+from pointsman.storage.filesystem import (
+    Room,
+    file_system_type,
+    is_local,
+    make_allocated,
+    refuse_network,
+)
 
-MOUNTS = r"""/dev/sda1 / ext4 rw 0 0
-server:/home /home nfs4 rw,hard 0 0
-/dev/sdb1 /home/local xfs rw 0 0
-//box/share /mnt/with\040space cifs rw 0 0
-tmpfs /over tmpfs rw 0 0
-box: /over fuse.sshfs rw 0 0
+MOUNTS = r"""23 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+24 23 0:50 / /home rw shared:2 master:1 - nfs4 server:/home rw,hard
+25 24 8:17 / /home/local rw - xfs /dev/sdb1 rw
+26 23 0:51 / /mnt/with\040space rw - cifs //box/share rw
+27 23 0:52 / /over rw propagate_from:2 unbindable - tmpfs tmpfs rw
+28 27 0:53 / /over rw - fuse.sshfs box: rw
+29 23 0:54 /docker/volumes/a-b /volume rw - btrfs /dev/sdc rw
 broken
+30 23 0:55 / /data/cut-short rw -
 """
 
 
@@ -26,10 +34,24 @@ broken
         ("/homely", "ext4"),
         ("/mnt/with space/data", "cifs"),
         ("/over/data", "fuse.sshfs"),
+        ("/volume/data", "btrfs"),
+        ("/data/cut-short", "ext4"),
     ],
 )
 def test_the_mount_that_holds_a_folder_is_the_longest_and_the_last(folder: str, kind: str) -> None:
     assert file_system_type(MOUNTS, Path(folder)) == kind
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "zfs", "tmpfs", "overlay", "bcachefs"])
+def test_the_kernels_own_file_systems_are_local(kind: str) -> None:
+    assert is_local(kind)
+
+
+@pytest.mark.parametrize(
+    "kind", ["nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "fuse", "fuseblk", "fuse.sshfs"]
+)
+def test_what_other_machines_or_programs_serve_is_not_local(kind: str) -> None:
+    assert not is_local(kind)
 
 
 def test_the_folder_of_this_test_is_local(tmp_path: Path) -> None:
