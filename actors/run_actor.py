@@ -37,8 +37,11 @@ from pointsman.graph.commands import (
     ObserveWork,
 )
 from pointsman.graph.intents import Intent, ReleaseWorkspace
+from pointsman.graph.owed import turns_begun
 from pointsman.graph.rejections import Rejected
 from pointsman.graph.replies import Reply
+from pointsman.graph.run import CheckTryStatus
+from pointsman.graph.tried import attempt_in_force
 from pointsman.graph.work import WorkAggregate
 from pointsman.storage.journal import Journal
 
@@ -255,13 +258,24 @@ class RunActor:
                 await self._tell_fact(core.run_id, fact)
 
     async def _look(self, core: RunCore, subject_id: str) -> ObserveWork | ObserveCheck | None:
-        visit = core.run.visit if core.run is not None else None
-        if visit is None or subject_id not in core.open_work:
+        """Ask the host for a subject's state, unless the run knows of nothing begun there.
+
+        The answer may be overtaken by the launch or by a further turn: what shows nothing yet
+        must not be told as the end of what began meanwhile.
+        """
+        run, visit = core.run, core.run.visit if core.run is not None else None
+        if run is None or visit is None or subject_id not in core.open_work:
             return None
         if visit.check is not None and visit.check.check_id == subject_id:
+            if visit.check.status is not CheckTryStatus.LAUNCHED:
+                return None
             state = await self._host.inspect_check(subject_id)
             return ObserveCheck(check_id=subject_id, state=state)
-        return ObserveWork(work=await self._inspect(subject_id))
+        attempt = attempt_in_force(run, subject_id)
+        begun = turns_begun(attempt) if attempt is not None else 0
+        if not begun:
+            return None
+        return ObserveWork(work=await self._inspect(subject_id), turns_begun=begun)
 
     async def _inspect(self, attempt_id: str) -> WorkAggregate:
         """Look at an attempt's work; a branch's worker does it if the branch has one.

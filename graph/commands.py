@@ -136,10 +136,15 @@ class RecordUnknown(Model):
 
 
 class ObserveWork(Model):
-    """An attempt's work aggregate as the host shows it now."""
+    """An attempt's work aggregate as the host shows it now.
+
+    ``turns_begun`` is how many turns the run knew of when the host was asked: an answer from
+    before a later turn began, which may come late, must not be taken for that turn's end.
+    """
 
     kind: Literal["observe_work"] = "observe_work"
     work: WorkAggregate
+    turns_begun: int | None = None
 
 
 class ObserveCheck(Model):

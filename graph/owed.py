@@ -5,7 +5,7 @@ for the same purpose, so that issuing one twice is harmless at the host.
 """
 
 from pointsman.graph import ids
-from pointsman.graph.attempt import Attempt, ReminderStatus
+from pointsman.graph.attempt import Attempt, AttemptStatus, ReminderStatus
 from pointsman.graph.definition import AgentNode, CheckNode, ParallelNode
 from pointsman.graph.freshness import comparison_due
 from pointsman.graph.intents import Intent, PrepareWorkspace
@@ -115,6 +115,14 @@ def expected_turns(attempt: Attempt) -> tuple[str, ...]:
     if attempt.resumes:
         keys.append(ids.effect_key(attempt.attempt_id, f"resume.{attempt.resumes}"))
     return tuple(keys)
+
+
+def turns_begun(attempt: Attempt) -> int:
+    """Count the turns of an attempt that the host is known to have begun."""
+    if attempt.status in (AttemptStatus.SCHEDULED, AttemptStatus.REFUSED):
+        return 0
+    reminded = attempt.reminder is ReminderStatus.DELIVERED
+    return 1 + reminded + attempt.resumes - attempt.resume_owed
 
 
 def prepare_workspace(run: Run) -> PrepareWorkspace:

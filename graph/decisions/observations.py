@@ -13,7 +13,7 @@ from pointsman.graph.events import (
     NativeRequestOpened,
     ReminderIssued,
 )
-from pointsman.graph.owed import expected_turns
+from pointsman.graph.owed import expected_turns, turns_begun
 from pointsman.graph.rejections import Rejected, RejectionCode
 from pointsman.graph.replies import Accepted, Reply, Verdict
 from pointsman.graph.run import CheckTryStatus, Run
@@ -30,6 +30,8 @@ def observe_work(run: Run, command: ObserveWork) -> Verdict:
     attempt = attempt_in_force(run, command.work.attempt_id)
     if attempt is None or attempt.status is not AttemptStatus.LAUNCHED:
         return _not_current(command.work.attempt_id)
+    if command.turns_begun not in (None, turns_begun(attempt)):
+        return _not_current(f"what was seen of {command.work.attempt_id} before its latest turn")
     events: tuple[Event, ...] = ()
     if run.cancellation is None and (not attempt.resume_owed or _over(attempt)):
         events = (*_requests(attempt, command.work), *_settle(attempt, command.work))

@@ -56,9 +56,12 @@ class ReviewBench:
     """One run of ``reviewed`` (three reviewers between an agent and a gate), and its host."""
 
     def __init__(
-        self, definition: Workflow | None = None, branch_crash: CrashPoints | None = None
+        self,
+        definition: Workflow | None = None,
+        branch_crash: CrashPoints | None = None,
+        host: FakeHost | None = None,
     ) -> None:
-        self.host = FakeHost()
+        self.host = host or FakeHost()
         self.clock = StoppedClock()
         self.journal = MemoryJournal(MemoryDisk())
         self.workers = InProcessWorkers(
