@@ -65,6 +65,10 @@ simulate: setup ## Simulate whole systems for SECONDS=… (60), or one SEED=…,
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.simulation.run --seconds $(or $(SECONDS),60) \
 		$(if $(SEED),--seed $(SEED)) $(if $(FIRST),--first $(FIRST))
 
+.PHONY: simulate-faults
+simulate-faults: setup ## Put mistakes into the code one by one; the simulation must notice each
+	PYTHONHASHSEED=0 $(BIN)/python -m tests.simulation.run_planted
+
 .PHONY: format
 format: setup ## Format the code and mend what the linter can mend
 	$(BIN)/ruff check --fix-only .

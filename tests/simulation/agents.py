@@ -34,7 +34,7 @@ class Agents:
         self._machine = machine
         self._cluster = cluster
         self._chance = chance
-        self._answers: dict[tuple[str, str], Any] = {}
+        self._answers: dict[str, tuple[dict[str, Any], ReportAnswer]] = {}
         machine.begin_turn = self._begin_turn
         machine.begin_check = self._begin_check
 
@@ -62,7 +62,11 @@ class Agents:
             self._machine.commit(work.workspace_key)
         elif not is_edit and chance.happens(0.03):
             self._machine.spoiled.add(work.workspace_key)
-        if chance.happens(0.95 if reminded else 0.85):
+        earlier = self._answers.get(work.attempt_id)
+        if earlier is not None and chance.happens(0.5):
+            made, answer = earlier
+            self._compare(work.attempt_id, answer, await self._submit(token, made, chance))
+        elif chance.happens(0.95 if reminded else 0.85):
             await self._report(work, token, chance)
         await pause(chance.spread(1, 10 * _MINUTE_S))
         if chance.happens(0.05):
@@ -76,6 +80,9 @@ class Agents:
         return turn.status is HostRunStatus.ACTIVE
 
     def _changed(self, work: AgentWork) -> None:
+        shown = self._machine.aggregate(work.attempt_id)
+        told = f"     agent: {work.attempt_id} {shown.phase} {[run.status for run in shown.runs]}"
+        self._machine.chronicle.tell(ids.run_of(work.attempt_id), told)
         work.sequence += 1
         self._machine.wake(work.attempt_id)
 
@@ -118,6 +125,8 @@ class Agents:
         if chance.happens(0.1):
             await self._submit(token, {**made, "data": {"no_such_field": 1}}, chance)
         answer = await self._submit(token, made, chance)
+        if answer is not None and answer.ok:
+            self._answers[work.attempt_id] = (made, answer)
         if answer is not None and chance.happens(0.3):
             await pause(chance.spread(1, 30 * _MINUTE_S))
             again = await self._submit(work.token, made, chance)
@@ -140,6 +149,8 @@ class Agents:
         """Send exactly the same until there is an answer, or the agent has had enough."""
         for _ in range(_SENDS_MAX):
             answer = await self._cluster.submit(token, made)
+            if answer is not None and answer.code == "unauthorized":
+                self._machine.chronicle.violations.append(f"{token}: is unknown to the engine")
             if answer is not None and answer.retry != "resend_unchanged":
                 if answer.receipt is not None:
                     self._cluster.note_receipt(answer.receipt)

@@ -31,6 +31,7 @@ class Chaos:
             (faults.disk_full_every_s, self._fill_disk),
             (faults.clock_jump_every_s, self._jump),
             (faults.second_supervisor_every_s, self._second_supervisor),
+            (faults.head_moved_every_s, self._move_head),
         ):
             if every_s:
                 self._tasks.append(cluster.loop.outside.spawn(self._now_and_then(every_s, act)))
@@ -82,6 +83,14 @@ class Chaos:
         clock = self._cluster.clock
         clock.off_ms = int(self._chance.uniform(-_DAY_MS, _DAY_MS))
         self._cluster.chronicle.count("jumps of the clock")
+
+    def _move_head(self) -> None:
+        """Commit by hand to some run's branch."""
+        machine = self._cluster.machine
+        own = [key for key in machine.worktrees if key.endswith(":primary")]
+        if own:
+            machine.commit(self._chance.pick(own))
+            self._cluster.chronicle.count("moves of a head")
 
     def _second_supervisor(self) -> None:
         """Begin another supervisor while the first still believes to be the one."""

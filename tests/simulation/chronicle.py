@@ -3,11 +3,12 @@
 The checkers read this and the journals' rows, never the opinion of the code under test.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from pointsman.actors.messages import Message
+from pointsman.graph.events import Event
 from pointsman.graph.projection import Projection
 from pointsman.graph.replies import Reply
 from pointsman.graph.run import Run
@@ -48,6 +49,7 @@ class Checker(Protocol):
 class Chronicle:
     """The world's own log, and the checkers who read along."""
 
+    now_s: Callable[[], float]
     checkers: list[Checker] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
     latest: dict[str, Run] = field(default_factory=dict)
@@ -56,13 +58,20 @@ class Chronicle:
     acknowledged: list[tuple[Message, Reply]] = field(default_factory=list)
     leases: dict[str, int] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+    story: list[tuple[float, str, str]] = field(default_factory=list)
 
     def count(self, what: str, by: int = 1) -> None:
         """Count something for the summary."""
         self.counts[what] = self.counts.get(what, 0) + by
 
+    def tell(self, run_id: str, what: str) -> None:
+        """Add a line to the story."""
+        self.story.append((self.now_s(), run_id, what))
+
     def committed(self, transition: Transition) -> None:
         """Note that a transition is durable."""
+        for each in transition.events:
+            self.tell(transition.run_id, f"{each.sequence:>4} {_told(each.event)}")
         before = self.latest.get(transition.run_id)
         for checker in self.checkers:
             self.violations += checker.committed(transition, before)
@@ -74,6 +83,7 @@ class Chronicle:
     def acted(self, act: Act) -> None:
         """Note that something was done outside."""
         self.acts.append(act)
+        self.tell(act.run_id, f"     host: {act.kind} {act.key}")
         for checker in self.checkers:
             self.violations += checker.acted(act)
         self.count("acts")
@@ -82,3 +92,12 @@ class Chronicle:
         """Have everything looked at once more."""
         for checker in self.checkers:
             self.violations += checker.at_end(journal)
+
+
+_UNTOLD = {"kind", "workflow", "work", "inputs", "references", "considered", "run_id"}
+
+
+def _told(event: Event) -> str:
+    """Say on one line what an event says."""
+    fields = event.model_dump(mode="json", exclude=_UNTOLD, exclude_defaults=True)
+    return " ".join([event.kind, *(f"{name}={value}" for name, value in fields.items())])

@@ -79,7 +79,7 @@ class Cluster:
 
     def begin_host(self) -> None:
         process = self.process("host")
-        made = SimulatedHost(self.machine, process, self.chance.child("host"), self.faults)
+        made = SimulatedHost(self.machine, process, self.chance, self.faults)
         self.host = (process, made)
         process.on_death.append(lambda: self._later(5, self.begin_host))
 

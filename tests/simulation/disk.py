@@ -49,6 +49,8 @@ class SimulatedJournal(MemoryJournal):
         self._process.demand_alive()
         self._demand_space()
         token = super().lease(run_id)
+        if token <= self._chronicle.leases.get(run_id, 0):
+            self._chronicle.violations.append(f"{run_id}: token {token} was given twice")
         self._chronicle.leases[run_id] = token
         self._chronicle.count("leases")
         return token

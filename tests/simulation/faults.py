@@ -25,6 +25,7 @@ class Faults:
     slow_commit: float = 0.0
     clock_jump_every_s: float = 0.0
     second_supervisor_every_s: float = 0.0
+    head_moved_every_s: float = 0.0
     agent_killed: float = 0.0
     cancel: float = 0.0
 
@@ -51,11 +52,12 @@ class Faults:
             crash_at_reply=up_to(0.05),
             kill_every_steps=every(500, 50_000),
             kill_all_every_s=every(hour, 100 * hour),
-            stall_every_s=every(0.2 * hour, 20 * hour),
+            stall_every_s=every(hour, 100 * hour),
             disk_full_every_s=every(hour, 50 * hour),
             slow_commit=up_to(0.1),
             clock_jump_every_s=every(hour, 50 * hour),
             second_supervisor_every_s=every(hour, 50 * hour),
+            head_moved_every_s=every(3 * hour, 50 * hour),
             agent_killed=up_to(0.3),
             cancel=up_to(0.1),
         )

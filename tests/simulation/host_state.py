@@ -92,6 +92,7 @@ class Machine:
     worktrees: dict[str, PrepareWorkspace] = field(default_factory=dict)
     unwanted: set[str] = field(default_factory=set)
     heads: dict[str, str] = field(default_factory=dict)
+    head_moved_s: dict[str, float] = field(default_factory=dict)
     spoiled: set[str] = field(default_factory=set)
     wake: Callable[[str], None] = lambda subject: None
     begin_turn: Callable[[AgentWork, Turn], None] = lambda work, turn: None
@@ -106,6 +107,7 @@ class Machine:
     def commit(self, workspace_key: str) -> None:
         """Move the head of a worktree."""
         self.heads[workspace_key] = f"{next(self._commits):040x}"
+        self.head_moved_s[workspace_key] = self.now_s()
 
     def check(self, check_id: str) -> CheckState:
         """Return what is known of a check."""

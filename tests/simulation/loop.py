@@ -75,6 +75,9 @@ def current() -> Process:
     return _CURRENT.get()
 
 
+Timer = tuple[float, int, asyncio.TimerHandle, Process]
+
+
 class SimulatedLoop(asyncio.BaseEventLoop):
     """``steps`` counts callbacks. ``leap_s`` says how late a process's tick may come now."""
 
@@ -84,7 +87,8 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self._now = 0.0
         self._steps_max = steps_max
         self._numbers = itertools.count()
-        self._timers: list[tuple[float, int, asyncio.TimerHandle, Process, bool]] = []
+        self._timers: list[Timer] = []
+        self._ticks: list[Timer] = []
         self._runnable: list[Process] = []
         self.steps = 0
         self.before_step: Callable[[Process], None] = lambda process: None
@@ -117,8 +121,13 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         process = _CURRENT.get(self.outside) if context is None else context.get(_CURRENT)
         process = process or self.outside
         tick = process.tick_s is not None and abs(when - self._now - process.tick_s) < 1e-9
-        heapq.heappush(self._timers, (when, next(self._numbers), handle, process, tick))
+        self._schedule(self._ticks if tick else self._timers, when, handle, process)
         return handle
+
+    def _schedule(
+        self, timers: list[Timer], when: float, handle: asyncio.TimerHandle, process: Process
+    ) -> None:
+        heapq.heappush(timers, (when, next(self._numbers), handle, process))
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
         """Leave the cancelled timer where it is; it is thrown away when its time comes."""
@@ -161,34 +170,33 @@ class SimulatedLoop(asyncio.BaseEventLoop):
 
     def _let_time_pass(self) -> None:
         """Take in the timers that are due; with nothing to do, move on to the next."""
-        timers = self._timers
-        while not self._runnable or (timers and timers[0][0] <= self._now):
+        while True:
+            tick_is_next = bool(self._ticks) and (
+                not self._timers or self._ticks[0] < self._timers[0]
+            )
+            timers = self._ticks if tick_is_next else self._timers
+            if self._runnable and not (timers and timers[0][0] <= self._now):
+                return
             if not timers:
                 raise StuckError("nothing will ever happen any more")
-            when, _, handle, process, tick = heapq.heappop(timers)
+            when, _, handle, process = heapq.heappop(timers)
             if handle.cancelled() or not process.alive:
                 continue
-            if tick and not self._runnable and self._postpone(when, handle, process):
-                continue
+            if tick_is_next and not self._runnable:
+                when = self._as_late_as_can_be(when)
             self._now = max(self._now, when)
             if process.stalled_until > self._now:
-                entry = (process.stalled_until, next(self._numbers), handle, process, False)
-                heapq.heappush(timers, entry)
-                continue
-            self._enqueue(process, handle)
+                self._schedule(self._timers, process.stalled_until, handle, process)
+            else:
+                self._enqueue(process, handle)
 
-    def _postpone(self, when: float, handle: asyncio.TimerHandle, process: Process) -> bool:
+    def _as_late_as_can_be(self, when: float) -> float:
         """Let a look around come late where there would be nothing to see.
 
         A timer promises no more than not to come early, as on a machine that was asleep.
         """
         until = when + self.leap_s()
-        if self._timers:
-            until = min(until, self._timers[0][0])
-        if until <= when:
-            return False
-        heapq.heappush(self._timers, (until, next(self._numbers), handle, process, False))
-        return True
+        return max(when, min(until, self._timers[0][0])) if self._timers else until
 
     def _process_events(self, event_list: Any) -> None:
         """There are no sockets."""

@@ -71,6 +71,9 @@ class Network:
         def answered(task: asyncio.Task[T]) -> None:
             if task.cancelled() or self._chance.happens(self._faults.answer_lost / 10):
                 return  # the caller gives up in the end
+            if self._chance.happens(self._faults.crash_at_reply):
+                target.kill()
+                return
             error = task.exception()
             outcome = task.result() if error is None else None
             self._loop.call_later(self.latency_s(), settle, outcome, error, context=caller.context)

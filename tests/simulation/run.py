@@ -18,12 +18,12 @@ from typing import Final
 
 from rich.console import Console
 
-from tests.simulation.world import Outcome, World
+from tests.simulation.world import STEPS_MAX, Outcome, World
 
 _COUNTED: Final = ("commits", "events", "acts", "steps", "processes", "leases")
 
 
-def outcome(seed: str) -> Outcome:
+def outcome(seed: str, steps_max: int = STEPS_MAX) -> Outcome:
     """Run one seed."""
     began_s = time.process_time()
     # Half-done coroutines of one world must not be collected in the middle of another; that they
@@ -32,7 +32,7 @@ def outcome(seed: str) -> Outcome:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            found = World(seed).run()
+            found = World(seed, steps_max).run()
             gc.collect()
     finally:
         gc.enable()

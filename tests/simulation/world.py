@@ -31,7 +31,7 @@ from tests.simulation.people import People
 from tests.simulation.workflows import WORKFLOWS
 
 _HOUR_S: Final = 3600.0
-_STEPS_MAX: Final = 2_000_000
+STEPS_MAX: Final = 2_000_000
 _REST_WITHIN_S: Final = 72 * _HOUR_S
 _LOOK_EVERY_S: Final = 600.0
 _WAKES_MAX: Final = 5_000
@@ -62,12 +62,12 @@ class Outcome:
 class World:
     """Everything of one seed."""
 
-    def __init__(self, seed: str, faults: Faults | None = None) -> None:
+    def __init__(self, seed: str, steps_max: int = STEPS_MAX) -> None:
         self.seed = seed
         self.chance = Chance(seed)
-        self.loop = SimulatedLoop(self.chance.child("turns"), _STEPS_MAX)
-        self.faults = faults or Faults.drawn(self.chance.child("faults"))
-        self.chronicle = Chronicle()
+        self.loop = SimulatedLoop(self.chance.child("turns"), steps_max)
+        self.faults = Faults.drawn(self.chance.child("faults"))
+        self.chronicle = Chronicle(self.loop.time)
         self.machine = Machine(self.chronicle, self.loop.time)
         self.clock = SimulatedClock(self.loop)
         self.cluster = Cluster(
@@ -91,7 +91,8 @@ class World:
             work.QuietSettlement(self.machine),
             ways.OneRoute(),
             ways.Counters(),
-            joins.WaitForAll(),
+            joins.WaitForAll(self.machine),
+            joins.FreshApproval(self.machine),
             outside.OnceAndCommitted(),
             outside.NothingAfterCancel(self.machine),
             rows.Fences(self.chronicle),
@@ -117,10 +118,13 @@ class World:
     async def _story(self) -> None:
         self.cluster.begin()
         self.chaos.begin()
-        for number in range(self.chance.count(1, 4)):
+        runs = self.chance.count(1, 4)
+        for number in range(runs):
             self.loop.outside.spawn(self._begin(number))
         until_s = self.chance.spread(12 * _HOUR_S, 1000 * _HOUR_S)
-        while self.loop.time() < until_s and not (self.people.started and self._all_ended()):
+        while self.loop.time() < until_s and not self.chronicle.violations:
+            if len(self.people.started) == runs and self._all_ended():
+                break
             await pause(_HOUR_S)
         self.chaos.end()
         self.people.tired = True
@@ -141,7 +145,7 @@ class World:
         while self.loop.time() < until_s:
             await pause(_LOOK_EVERY_S)
             restless = [run_id for run_id in self.chronicle.latest if not self._rests(run_id)]
-            if not restless:
+            if not restless or self.chronicle.violations:
                 return
             for run_id in restless:
                 woken = self.cluster.wakes.get(run_id, 0) - before.get(run_id, 0)
