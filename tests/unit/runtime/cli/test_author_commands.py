@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pointsman.graph.definition import AgentNode, ParallelNode
 from pointsman.graph.expectations import judge
 from pointsman.runtime.cli.main import run
 from pointsman.runtime.cli.project_files import MODELINE, SCHEMA_FILE
@@ -91,12 +92,11 @@ def test_every_script_of_a_template_is_there_and_reads_well(template: str) -> No
         parse_script(path, text)
     workflow = read_definition(made[f".pointsman/workflows/my-own{catalog.SUFFIX}"], "x").workflow
     assert workflow is not None
-    named = {
-        f".pointsman/scripts/{node.agent.options['script']}.yaml"
-        for node in workflow.nodes.values()
-        if node.kind == "agent"
-    }
-    assert named == set(scripts)
+    agents = [node.agent for node in workflow.nodes.values() if isinstance(node, AgentNode)]
+    for node in workflow.nodes.values():
+        if isinstance(node, ParallelNode):
+            agents += [branch.agent for branch in node.branches.values()]
+    assert {f".pointsman/scripts/{each.options['script']}.yaml" for each in agents} == set(scripts)
 
 
 @pytest.mark.parametrize("template", template_names())
