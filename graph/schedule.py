@@ -98,7 +98,8 @@ class Reason(Model):
 class Occurrence(Model):
     """One wish to start a run. Its id is the start's command id, so it starts at most one.
 
-    ``run_id`` and ``settled_at_ms`` are the receipt of its dispatch, and no outcome.
+    ``run_id`` and ``settled_at_ms`` are the receipt of its dispatch, and no outcome. A skipped one
+    names the earlier occurrence that held it back.
     """
 
     occurrence_id: str
@@ -113,6 +114,7 @@ class Occurrence(Model):
     run_id: str | None = None
     settled_at_ms: int | None = None
     reason: Reason | None = None
+    held_back_by: str | None = None
 
 
 def slot_occurrence_id(schedule_id: str, slot_ms: int) -> str:

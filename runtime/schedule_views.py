@@ -92,6 +92,7 @@ class OccurrenceView(Model):
     settled_at: str | None
     run_state: str | None
     reason: ReasonView | None
+    held_back_by: str | None
 
 
 class OccurrenceReply(Model):
@@ -164,4 +165,5 @@ def occurrence_view(journal: Journal, occurrence: Occurrence) -> OccurrenceView:
         settled_at=timestamp(settled_ms) if settled_ms is not None else None,
         run_state=run.state.value if run is not None else None,
         reason=ReasonView(code=reason.code, message=reason.message) if reason is not None else None,
+        held_back_by=occurrence.held_back_by,
     )

@@ -127,13 +127,16 @@ class Scheduler:
         slots = Slots(schedule.cron, schedule.zone)
         found = due(slots, schedule.missed, schedule.considered_ms, now)
         made: list[Occurrence] = []
-        goes_on = schedule.overlap is Overlap.SKIP and self._goes_on(schedule.schedule_id)
+        skips = schedule.overlap is Overlap.SKIP
+        earlier = self._going_on(schedule.schedule_id) if skips else None
         for slot_ms in found.slots:
             occurrence_id = slot_occurrence_id(schedule.schedule_id, slot_ms)
             if self._store.occurrence(occurrence_id) is not None:
                 continue
-            made.append(self._of_slot(schedule, occurrence_id, slot_ms, skipped=goes_on))
-            goes_on = schedule.overlap is Overlap.SKIP
+            each = self._of_slot(schedule, occurrence_id, slot_ms, earlier)
+            made.append(each)
+            if skips and each.state is OccurrenceState.PENDING:
+                earlier = each
         self._advance(schedule, now, tuple(made), found.passed_over)
         for each in made:
             log.info("occurrence_made", occurrence=each.occurrence_id, state=each.state.value)
@@ -152,7 +155,7 @@ class Scheduler:
         self._store.change(ScheduleChange(schedule.schedule_id, schedule.version, changed, made))
 
     def _of_slot(
-        self, schedule: Schedule, occurrence_id: str, slot_ms: int, *, skipped: bool
+        self, schedule: Schedule, occurrence_id: str, slot_ms: int, earlier: Occurrence | None
     ) -> Occurrence:
         asked = Occurrence(
             occurrence_id=occurrence_id,
@@ -164,17 +167,28 @@ class Scheduler:
             created_at_ms=self._clock.now_ms(),
             state=OccurrenceState.PENDING,
         )
-        if not skipped:
+        if earlier is None:
             return self._dispatcher.with_definition(asked)
-        reason = Reason(code="overlap", message="an earlier run of this schedule still goes on")
+        reason = Reason(code="overlap", message=f"{earlier.occurrence_id} still goes on")
+        asked = asked.model_copy(update={"held_back_by": earlier.occurrence_id})
         return self._dispatcher.settled(asked, OccurrenceState.SKIPPED, reason)
 
-    def _goes_on(self, schedule_id: str) -> bool:
-        """Whether an earlier occurrence may still start a run, or its run has not ended."""
+    def _going_on(self, schedule_id: str) -> Occurrence | None:
+        """Return an earlier occurrence that goes on.
+
+        Skipped ones lead to what held them back, so it is found however many they are.
+        """
         for each in self._store.occurrences(schedule_id, _LOOKED_AT_FOR_OVERLAP_MAX):
-            if each.state is OccurrenceState.PENDING:
-                return True
-            run = self._journal.summary(each.run_id) if each.run_id is not None else None
-            if run is not None and run.state not in _ENDED:
-                return True
-        return False
+            held_back_by = each.held_back_by
+            found = self._store.occurrence(held_back_by) if held_back_by is not None else each
+            if found is not None and self._goes_on(found):
+                return found
+        return None
+
+    def _goes_on(self, occurrence: Occurrence) -> bool:
+        """Whether an occurrence may still start a run, or its run has not ended."""
+        if occurrence.state is OccurrenceState.PENDING:
+            return True
+        run_id = occurrence.run_id
+        run = self._journal.summary(run_id) if run_id is not None else None
+        return run is not None and run.state not in _ENDED

@@ -117,6 +117,19 @@ def test_a_slot_is_skipped_while_an_earlier_run_goes_on_if_so_asked(bench: Sched
     assert [each.state for each in bench.occurrences()] == ["dispatched", "skipped", "dispatched"]
 
 
+def test_however_many_slots_are_skipped_the_run_that_holds_them_back_is_found(
+    bench: ScheduleBench,
+) -> None:
+    bench.put(cron="* * * * *", overlap="skip", missed="all")
+    bench.at("2026-12-01T00:01+00:00")
+    for moment in ("2026-12-01T00:45+00:00", "2026-12-01T01:30+00:00", "2026-12-01T02:10+00:00"):
+        bench.at(moment)
+    first, *skipped = reversed(bench.client.occurrences("nightly", 1_000))
+    assert len(skipped) == 129
+    assert {each.held_back_by for each in skipped} == {first.occurrence_id}
+    assert bench.runs == [first.run_id]
+
+
 def test_a_definition_that_broke_is_refused_with_its_reason_and_the_schedule_goes_on(
     bench: ScheduleBench,
 ) -> None:
