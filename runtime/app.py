@@ -19,7 +19,6 @@ from types import TracebackType
 from typing import Final, Self
 
 import uvicorn
-from filelock import FileLock, Timeout
 from ulid import ULID
 
 from pointsman.actors.clock import SystemClock
@@ -39,13 +38,13 @@ from pointsman.runtime.journals import (
     open_journal,
     open_journal_read_only,
 )
+from pointsman.runtime.migrating import migrate_if_older
 from pointsman.runtime.problems import PointsmanError
 
 __all__ = ["Runtime", "open_journal_read_only", "start_runtime"]
 
 _SHARD: Final = 0
 _LOOPBACK: Final = "127.0.0.1"
-_LOCK_PATIENCE_S: Final = 2.0
 _START_PATIENCE_S: Final = 60.0
 # Unix socket paths are limited to 107 bytes, so Ray's folder cannot lie in the data directory.
 _RAY_FOLDERS: Final = Path("/tmp")
@@ -88,7 +87,8 @@ def start_runtime(
     """
     with contextlib.ExitStack() as undo, discovery.usable(data):
         make_data_directory(data)
-        undo.enter_context(_locked(data))
+        undo.enter_context(discovery.held(data))
+        migrate_if_older(data, SystemClock().now_ms())
         data.server.unlink(missing_ok=True)
         undo.callback(lambda: data.server.unlink(missing_ok=True))
         logs.configure(data.log)
@@ -119,22 +119,6 @@ def start_runtime(
 
 def _mint_run_id() -> str:
     return ids.run_id(_SHARD, str(ULID()))
-
-
-@contextlib.contextmanager
-def _locked(data: DataDirectory) -> Iterator[None]:
-    """Hold the data directory; a moment's patience, since others may be looking for a server."""
-    lock = FileLock(data.lock)
-    try:
-        lock.acquire(timeout=_LOCK_PATIENCE_S)
-    except Timeout as error:
-        raise PointsmanError(
-            "data_directory_in_use", f"another server works on {data.path}"
-        ) from error
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def remove_stale_ray(data: DataDirectory) -> None:

@@ -19,11 +19,11 @@ import pointsman
 from pointsman.graph.model import Model
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.hosts.durable import write_durably
-from pointsman.runtime.journals import open_lmdb_journal
+from pointsman.runtime.journals import in_words
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.staging import PlaceTakenError, staged
 from pointsman.storage.codec import LAYOUT_VERSION
-from pointsman.storage.lmdb_environment import DATA_FILE
+from pointsman.storage.lmdb_environment import DATA_FILE, MAP_SIZE_BYTES, Environment
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
@@ -63,17 +63,19 @@ def back_up(data: DataDirectory, target: Path, now_ms: int) -> Manifest:
     When it returns, the backup is whole and durable. Raises ``backup_exists``, or what keeps
     the journal from being read; nothing is at the path then.
     """
-    journal = open_lmdb_journal(data.journal, read_only=True)
+    with in_words():
+        # Of whatever format: one of an earlier version is backed up before it is migrated.
+        environment = Environment.open(data.journal, MAP_SIZE_BYTES, True, any_format=True)
     try:
-        with staged(target, "backup") as folder:
+        with staged(target, "backup") as folder, in_words():
             copy = folder / JOURNAL
             copy.parent.mkdir(mode=0o700, parents=True)
-            journal.copy(copy)
+            environment.copy(copy)
             _copy_workspaces(data, folder)
             manifest = Manifest(
                 pointsman_backup=FORMAT,
                 pointsman=pointsman.__version__,
-                journal_format=LAYOUT_VERSION,
+                journal_format=environment.format,
                 made_at=datetime.fromtimestamp(now_ms / 1000, UTC).isoformat(timespec="seconds"),
                 data_directory=str(data.path),
                 files=tuple(_described(folder, path) for path in _files(folder)),
@@ -82,7 +84,7 @@ def back_up(data: DataDirectory, target: Path, now_ms: int) -> Manifest:
     except PlaceTakenError as error:
         raise PointsmanError("backup_exists", f"{target} exists") from error
     finally:
-        journal.close()
+        environment.close()
     return manifest
 
 

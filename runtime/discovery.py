@@ -19,6 +19,7 @@ from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.hosts.durable import write_durably
 from pointsman.runtime.problems import PointsmanError
 
+_LOCK_PATIENCE_S: Final = 2.0
 _DISK_TROUBLES: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 
 
@@ -59,6 +60,24 @@ def _is_locked(data: DataDirectory) -> bool:
     finally:
         os.close(probe)
     return False
+
+
+@contextlib.contextmanager
+def held(data: DataDirectory) -> Iterator[None]:
+    """Hold the data directory; a moment's patience, since others may be looking for a server."""
+    from filelock import FileLock, Timeout  # not needed to look
+
+    lock = FileLock(data.lock)
+    try:
+        lock.acquire(timeout=_LOCK_PATIENCE_S)
+    except Timeout as error:
+        raise PointsmanError(
+            "data_directory_in_use", f"another server works on {data.path}"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @contextlib.contextmanager

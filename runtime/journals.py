@@ -3,6 +3,8 @@
 Apart from ``app``, since looking at runs must not load what running them needs.
 """
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from pointsman.runtime.config import DataDirectory
@@ -10,8 +12,11 @@ from pointsman.runtime.problems import PointsmanError
 from pointsman.storage.filesystem import refuse_network
 from pointsman.storage.journal import (
     Journal,
+    JournalCorruptError,
     JournalError,
     JournalFormatError,
+    JournalFullError,
+    JournalOutdatedError,
     JournalPlaceError,
 )
 from pointsman.storage.lmdb_journal import LmdbJournal
@@ -24,12 +29,25 @@ def open_journal(path: Path, *, read_only: bool = False) -> Journal:
 
 def open_lmdb_journal(path: Path, *, read_only: bool = False) -> LmdbJournal:
     """Open the journal for what only this kind of one can do."""
-    try:
+    with in_words():
         return LmdbJournal.open(path, read_only=read_only)
+
+
+@contextlib.contextmanager
+def in_words() -> Iterator[None]:
+    """Tell people why a journal cannot be opened."""
+    try:
+        yield
     except JournalFormatError as error:
         raise PointsmanError("data_directory_newer", str(error)) from error
+    except JournalOutdatedError as error:
+        raise PointsmanError("data_directory_older", str(error)) from error
     except JournalPlaceError as error:
         raise PointsmanError("data_directory_network", str(error)) from error
+    except JournalFullError as error:
+        raise PointsmanError("journal_full", str(error)) from error
+    except JournalCorruptError as error:
+        raise PointsmanError("journal_corrupt", str(error)) from error
     except (JournalError, OSError) as error:
         raise PointsmanError("data_directory_unusable", str(error)) from error
 

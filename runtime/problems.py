@@ -121,6 +121,7 @@ PROBLEMS: Final = _kinds(
         ("PM0083", "backup_invalid", 422),
         ("PM0084", "restore_target_used", 409),
         ("PM0085", "restored", 409),
+        ("PM0086", "data_directory_older", 409),
         # Schedules.
         ("PM0090", "schedule_unknown", 404),
         ("PM0091", "schedule_invalid", 422),

@@ -14,13 +14,14 @@ from pointsman.graph.schedule import Occurrence, OccurrenceState, Reason, Schedu
 from pointsman.runtime.backups import JOURNAL, Manifest, copy_verified, read_manifest
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.hosts.restored import REASON, Restored, remember
-from pointsman.runtime.journals import demand_local, open_lmdb_journal
+from pointsman.runtime.journals import demand_local, in_words, open_lmdb_journal
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.staging import PlaceTakenError, staged
 from pointsman.runtime.verification import verify_journal
 from pointsman.storage.journal import Journal
 from pointsman.storage.lmdb_environment import LOCK_FILE
 from pointsman.storage.lmdb_journal import LmdbJournal
+from pointsman.storage.migration import migrate
 from pointsman.storage.schedules import ScheduleChange
 
 _BY: Final = "restore"
@@ -79,6 +80,8 @@ def _made_safe(manifest: Manifest, data: DataDirectory, backup: Path, now_ms: in
 
 def _opened(data: DataDirectory, backup: Path) -> LmdbJournal:
     try:
+        with in_words():
+            migrate(data.journal)  # a backup of an earlier version is its own backup
         return open_lmdb_journal(data.journal)
     except PointsmanError as error:
         if error.code == "data_directory_newer":

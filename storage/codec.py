@@ -29,8 +29,8 @@ from pointsman.storage.upcasts import UPCASTS, UpcastTable, upcast
 
 T = TypeVar("T")
 
-# Of tables and keys; rows have versions of their own. Another one is refused, not guessed at.
-LAYOUT_VERSION: Final = 1
+# Of tables, keys and derived rows. A newer one is refused, an older one migrated (``migration``).
+LAYOUT_VERSION: Final = 2
 _CHECKSUM_BYTES: Final = 4
 
 
@@ -74,13 +74,13 @@ class RunRow(Model):
 
 
 FORMAT: Final = Schema("format", 1, TypeAdapter(FormatRow))
-EVENT: Final = Schema("event", 1, TypeAdapter(RecordedEvent))
-CHECKPOINT: Final = Schema("run", 1, TypeAdapter(Run))
-RUN_ROW: Final = Schema("summary", 1, TypeAdapter(RunRow))
+EVENT: Final = Schema("event", 2, TypeAdapter(RecordedEvent))
+CHECKPOINT: Final = Schema("run", 2, TypeAdapter(Run))
+RUN_ROW: Final = Schema("summary", 2, TypeAdapter(RunRow))
 PROJECTION: Final = Schema("projection", 1, TypeAdapter(Projection))
-INTENT: Final[Schema[Intent]] = Schema("intent", 1, TypeAdapter(Intent))
-DEADLINE: Final = Schema("deadline", 1, TypeAdapter(Deadline))
-ATTENTION: Final = Schema("attention", 1, TypeAdapter(AttentionItem))
+INTENT: Final[Schema[Intent]] = Schema("intent", 2, TypeAdapter(Intent))
+DEADLINE: Final = Schema("deadline", 2, TypeAdapter(Deadline))
+ATTENTION: Final = Schema("attention", 2, TypeAdapter(AttentionItem))
 RECEIPT: Final = Schema("receipt", 1, TypeAdapter(CommandReceipt))
 TOKEN: Final = Schema("token", 1, TypeAdapter(TokenRow))
 LEASE: Final = Schema("lease", 1, TypeAdapter(LeaseRow))
@@ -104,6 +104,9 @@ SCHEMAS: Final[tuple[Schema[Any], ...]] = (
     SCHEDULE,
     OCCURRENCE,
 )
+
+# Rows that follow from the events. A migration writes them anew, so they need no upcasts.
+DERIVED: Final[tuple[Schema[Any], ...]] = (CHECKPOINT, RUN_ROW, INTENT, DEADLINE, ATTENTION)
 
 # The tables with rows of one kind; the others are indexes without rows, or ``meta``.
 OF_TABLE: Final[Mapping[Table, Schema[Any]]] = {
@@ -148,6 +151,8 @@ def decode(schema: Schema[T], key: bytes, row: bytes, upcasts: UpcastTable = UPC
             f"{schema.tag} row {key!r} has version {version}; this Pointsman reads up to"
             f" {schema.version}: use the newer one that wrote it"
         )
+    if version < schema.version and schema in DERIVED:
+        raise JournalCorruptError(f"{schema.tag} row {key!r} was left behind by a migration")
     try:
         if version < schema.version:
             value = upcast(upcasts, schema.tag, version, schema.version, orjson.loads(text))

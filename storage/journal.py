@@ -44,6 +44,10 @@ class JournalFormatError(JournalError):
     """The data directory was written by a newer format, or is none of ours."""
 
 
+class JournalOutdatedError(JournalError):
+    """The data directory was written by an older format, and must be migrated first."""
+
+
 class JournalPlaceError(JournalError):
     """The folder is on a network file system, or on another that is not the machine's own."""
 

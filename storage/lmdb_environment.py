@@ -30,6 +30,7 @@ from pointsman.storage.journal import (
     JournalError,
     JournalFormatError,
     JournalFullError,
+    JournalOutdatedError,
 )
 from pointsman.storage.keys import Table
 
@@ -75,6 +76,10 @@ class Txn:
     def delete(self, table: Table, key: bytes) -> None:
         self._txn.delete(key, db=self._tables[table])
 
+    def clear(self, table: Table) -> None:
+        """Delete every row of a table."""
+        self._txn.drop(self._tables[table], delete=False)
+
     def forward(self, table: Table, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Yield rows in order from the first key at or after ``start``."""
         if table not in self._tables:
@@ -99,6 +104,12 @@ class Size(NamedTuple):
     map_bytes: int
 
 
+def _format_in(txn: Txn) -> int:
+    row = txn.get(Table.META, keys.FORMAT_KEY)
+    assert row is not None, "an environment without a format is not opened"
+    return codec.decode(codec.FORMAT, keys.FORMAT_KEY, row).format
+
+
 _open_here: WeakValueDictionary[tuple[int, int], "Environment"] = WeakValueDictionary()
 _open_here_lock: Final = Lock()
 
@@ -110,7 +121,9 @@ class Environment:
     transaction; LMDB does not check it.
     """
 
-    def __init__(self, folder: Path, env: lmdb.Environment, read_only: bool) -> None:
+    def __init__(
+        self, folder: Path, env: lmdb.Environment, read_only: bool, any_format: bool
+    ) -> None:
         self._folder = folder
         self._env = env
         self._lock = RLock()
@@ -120,15 +133,20 @@ class Environment:
         assert flags["metasync"], flags
         assert not flags["writemap"], flags
         self._page_bytes = env.stat()["psize"]
-        self._tables = _open_tables(folder, env, read_only)
+        self._tables = _open_tables(folder, env, read_only, any_format)
         self._room = None if read_only else Room(folder / DATA_FILE, ROOM_STEP_BYTES)
         if not read_only:
             sync_folder(folder)
             sync_folder(folder.parent)
 
     @classmethod
-    def open(cls, folder: Path, map_size: int, read_only: bool) -> Self:
-        """Open or create the environment in a folder, once in this process."""
+    def open(
+        cls, folder: Path, map_size: int, read_only: bool, *, any_format: bool = False
+    ) -> Self:
+        """Open or create the environment in a folder, once in this process.
+
+        ``any_format`` also opens one of an older format, for those who do not decode its rows.
+        """
         if read_only and not (folder / DATA_FILE).is_file():
             raise JournalError(f"there is no journal in {folder}")
         if not read_only:
@@ -139,7 +157,8 @@ class Environment:
             # A second environment on the same file would drop the first one's file locks.
             if (found.st_dev, found.st_ino) in _open_here:
                 raise JournalError(f"{folder} is already open in this process: share its journal")
-            opened = cls(folder, _lmdb_env(folder, map_size, read_only), read_only)
+            env = _lmdb_env(folder, map_size, read_only)
+            opened = cls(folder, env, read_only, any_format)
             _open_here[found.st_dev, found.st_ino] = opened
             return opened
 
@@ -163,6 +182,11 @@ class Environment:
             if room is None:
                 raise JournalError(f"{self._folder} was opened for reading only")
             return _with_a_map_that_fits(self._env, lambda: self._written(work, room))
+
+    @property
+    def format(self) -> int:
+        """The version of the layout that the journal has now."""
+        return self.read(_format_in)
 
     def copy(self, target: Path) -> None:
         """Write a compact, consistent and durable copy of the data file to a new path.
@@ -265,13 +289,13 @@ def _with_a_map_that_fits(env: lmdb.Environment, call: Callable[[], T]) -> T:
     raise JournalError(f"{env.path()}: the map is resized all the time")
 
 
-def _open_tables(folder: Path, env: lmdb.Environment, read_only: bool) -> Tables:
+def _open_tables(folder: Path, env: lmdb.Environment, read_only: bool, any_format: bool) -> Tables:
     """Open the tables of an environment of ours, or make them in an empty one."""
     with _reported(folder):
         try:
             if not read_only:
                 _with_a_map_that_fits(env, lambda: _create_tables(env))
-            tables = _with_a_map_that_fits(env, lambda: _existing_tables(folder, env))
+            tables = _with_a_map_that_fits(env, lambda: _existing_tables(folder, env, any_format))
             if read_only or len(tables) == len(Table):
                 return tables
             return _with_a_map_that_fits(env, lambda: _completed(env, tables))
@@ -294,7 +318,7 @@ def _create_tables(env: lmdb.Environment) -> None:
         txn.put(keys.FORMAT_KEY, row, db=tables[Table.META])
 
 
-def _existing_tables(folder: Path, env: lmdb.Environment) -> Tables:
+def _existing_tables(folder: Path, env: lmdb.Environment, any_format: bool) -> Tables:
     """Check the format before anything else is opened; nothing is written here."""
     try:
         with env.begin() as txn:
@@ -305,11 +329,11 @@ def _existing_tables(folder: Path, env: lmdb.Environment) -> Tables:
     if row is None:
         raise JournalFormatError(f"{folder} holds an LMDB environment of others")
     found = codec.decode(codec.FORMAT, keys.FORMAT_KEY, row).format
-    if found != codec.LAYOUT_VERSION:
-        raise JournalFormatError(
-            f"the journal in {folder} has format {found}; this Pointsman reads and writes"
-            f" {codec.LAYOUT_VERSION}: use the version that wrote it"
-        )
+    text = f"the journal in {folder} has format {found}; this Pointsman reads and writes"
+    if found > codec.LAYOUT_VERSION:
+        raise JournalFormatError(f"{text} {codec.LAYOUT_VERSION}: use the version that wrote it")
+    if found < codec.LAYOUT_VERSION and not any_format:
+        raise JournalOutdatedError(f"{text} {codec.LAYOUT_VERSION}")
     # Without a transaction of ours: handles opened in a reader would end with it.
     with env.begin() as txn:
         present = [table for table in Table if txn.get(table.encode()) is not None]

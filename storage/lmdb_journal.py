@@ -132,14 +132,6 @@ class LmdbJournal:
             lambda txn: {table: dict(txn.forward(table)) for table in Table}
         )
 
-    def copy(self, target: Path) -> None:
-        """Write a consistent copy of the data file to a new path, durably, whoever commits.
-
-        In a folder of its own, named ``data.mdb``, it is a journal. What a failure leaves at the
-        path is none.
-        """
-        self._environment.copy(target)
-
     def size(self) -> Size:
         """Tell how much of the file is used, and how large its map is now."""
         return self._environment.size()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pointsman.graph.projection import Projection
+from pointsman.graph.run import Run
 from pointsman.storage import codec, keys
 from pointsman.storage.journal import Transition
 from pointsman.storage.keys import Table
@@ -32,21 +33,35 @@ class TransitionRows:
 
 def transition_rows(transition: Transition) -> TransitionRows:
     """Encode everything a transition writes but its place in the log."""
-    run_id, row = transition.run_id, run_row(transition.projection)
-    run_key = keys.part(run_id)
+    row = run_row(transition.projection)
     return TransitionRows(
         added=_added(transition),
-        replaced={
-            (Table.CHECKPOINTS, run_key): codec.encode(codec.CHECKPOINT, run_key, transition.run),
-            (Table.RUNS, run_key): codec.encode(codec.RUN_ROW, run_key, row),
-        },
-        outbox={
-            (Table.OUTBOX, key): codec.encode(codec.INTENT, key, each)
-            for each in transition.projection.outbox
-            for key in (keys.intent(run_id, each.intent_id),)
-        },
+        replaced=_own_rows(transition.run, row),
+        outbox=_outbox_rows(transition.projection),
         index=index_rows(row),
     )
+
+
+def derived_rows(run: Run, projection: Projection) -> TableRows:
+    """Return every row that follows from a run's events."""
+    row = run_row(projection)
+    return {**_own_rows(run, row), **_outbox_rows(projection), **index_rows(row)}
+
+
+def _own_rows(run: Run, row: codec.RunRow) -> TableRows:
+    run_key = keys.part(run.run_id)
+    return {
+        (Table.CHECKPOINTS, run_key): codec.encode(codec.CHECKPOINT, run_key, run),
+        (Table.RUNS, run_key): codec.encode(codec.RUN_ROW, run_key, row),
+    }
+
+
+def _outbox_rows(projection: Projection) -> TableRows:
+    return {
+        (Table.OUTBOX, key): codec.encode(codec.INTENT, key, each)
+        for each in projection.outbox
+        for key in (keys.intent(each.run_id, each.intent_id),)
+    }
 
 
 def run_row(projection: Projection) -> codec.RunRow:

@@ -1,7 +1,9 @@
 """Upcasts: how rows of an earlier schema version are read today. Pure functions, never deleted.
 
 A row keeps the version it was written with. Any change of a stored shape, an added field too
-(models are closed), raises the version in ``codec`` and adds its step here.
+(models are closed), raises the version in ``codec`` and adds its step here. Rows that follow from
+the events are written anew instead: raise their version and ``codec.LAYOUT_VERSION``, and add a
+step to ``migration``.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +13,15 @@ Upcast: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 # (tag, version) -> the step from that version to the next
 UpcastTable: TypeAlias = Mapping[tuple[str, int], Upcast]
 
-UPCASTS: Final[UpcastTable] = {}
+
+def _unchanged(value: dict[str, Any]) -> dict[str, Any]:
+    """Only fields were added since, whose defaults say what was so before they were there."""
+    return value
+
+
+UPCASTS: Final[UpcastTable] = {
+    ("event", 1): _unchanged,  # reviews, limits of answers and resumptions were added
+}
 
 
 def upcast(

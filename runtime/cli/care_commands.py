@@ -59,3 +59,18 @@ def doctor(
     from pointsman.runtime.cli import examining
 
     return examining.doctor(called(context, data, json=json), with_ray=ray)
+
+
+@app.command()
+def migrate(
+    context: typer.Context,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Also derive everything from the events anew.")
+    ] = False,
+    data: Data = None,
+    json: Json = False,
+) -> int:
+    """Bring an older data directory to today's format."""
+    from pointsman.runtime.cli import keeping
+
+    return keeping.migrate(called(context, data, json=json), rebuild=rebuild)

@@ -51,6 +51,7 @@ UNAVAILABLE_PROBLEMS: Final = frozenset(
         "port_in_use",
         "data_directory_in_use",
         "data_directory_newer",
+        "data_directory_older",
         "data_directory_network",
         "data_directory_unusable",
         "server_unreachable",

@@ -1,5 +1,6 @@
 """``backup`` and ``restore``: what they did, and what is not in a backup."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
@@ -8,6 +9,7 @@ from pointsman.runtime import backups, discovery, restoring
 from pointsman.runtime.cli import names
 from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
+from pointsman.runtime.migrating import migrate_if_older
 from pointsman.runtime.problems import PointsmanError
 
 _NAMED_MAX: Final = 20
@@ -67,3 +69,21 @@ def _tell_left_out(call: Invocation) -> None:
     call.terminal.say("Not in a backup:", style="dim")
     for each in backups.LEFT_OUT:
         call.terminal.say(f"  {each}", style="dim")
+
+
+def migrate(call: Invocation, *, rebuild: bool) -> int:
+    """Migrate the data directory, unless a server works on it."""
+    done = None
+    if call.data.journal.exists():
+        with discovery.usable(call.data), discovery.held(call.data):
+            done = migrate_if_older(call.data, SystemClock().now_ms(), anew=rebuild)
+    if call.terminal.json:
+        call.terminal.document({"migrated": None if done is None else asdict(done)})
+    elif done is None:
+        call.terminal.show(f"{call.data.path} needs no migration.")
+    else:
+        call.terminal.show(
+            f"Format {done.from_format} → {done.to_format}, {done.runs} runs derived anew;"
+            f" as it was before: {done.backup}"
+        )
+    return ExitCode.OK

@@ -1,8 +1,8 @@
-"""A process that backs up or restores as it is told, in forks that a test may kill.
+"""A process that backs up, restores or migrates as it is told, in forks that a test may kill.
 
-Run as a program it is the child: ``backup FROM TO`` and ``restore BACKUP TO`` are each done by a
-fork, which spares every killed one the start of a Python. The child says the fork's pid, then how
-it ended.
+Run as a program it is the child: ``backup FROM TO``, ``restore BACKUP TO`` and ``migrate DATA
+DATA`` are each done by a fork, which spares every killed one the start of a Python. The child says
+the fork's pid, then how it ended.
 """
 
 import os
@@ -13,6 +13,7 @@ from typing import Final, Self
 
 from pointsman.runtime.backups import back_up
 from pointsman.runtime.config import DataDirectory
+from pointsman.runtime.migrating import migrate_if_older
 from pointsman.runtime.restoring import restore
 
 ROOT: Final = Path(__file__).parents[2]
@@ -58,6 +59,8 @@ def _obey(act: str, source: Path, target: Path) -> None:
     match act:
         case "backup":
             back_up(DataDirectory(source), target, _NOW_MS)
+        case "migrate":
+            migrate_if_older(DataDirectory(source), _NOW_MS)
         case "restore":
             restore(source, DataDirectory(target), _NOW_MS)
         case _:
