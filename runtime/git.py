@@ -9,7 +9,7 @@ import signal
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from pointsman.runtime.hosts.environment import inherited
 from pointsman.runtime.hosts.processes import MARKER
@@ -57,36 +57,49 @@ def git(
     variables |= environment or {}
     if marker is not None:
         variables[MARKER] = marker
-    try:
-        running = subprocess.Popen(
-            ["git", "-C", os.fspath(folder), *arguments],
-            env=variables,
-            stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except FileNotFoundError as error:
-        raise GitMissingError("git is not on the path") from error
-    except OSError as error:
-        raise GitError(f"git {arguments[0]}: {error}") from error
+    # No pipes: what a hook leaves running would hold them open, and we would wait for it.
+    with _in_memory() as output, _in_memory() as complaint:
+        try:
+            running = subprocess.Popen(
+                ["git", "-C", os.fspath(folder), *arguments],
+                env=variables,
+                stdin=subprocess.DEVNULL if given is None else subprocess.PIPE,
+                stdout=output,
+                stderr=complaint,
+                start_new_session=True,
+            )
+        except FileNotFoundError as error:
+            raise GitMissingError("git is not on the path") from error
+        except OSError as error:
+            raise GitError(f"git {arguments[0]}: {error}") from error
+        _wait(running, arguments[0], timeout_s, given)
+        if running.returncode != 0:
+            why = _content(complaint).decode("utf-8", "replace").strip()
+            raise GitError(why or f"git {arguments[0]} ended with {running.returncode}")
+        return _content(output).decode("utf-8", "surrogateescape")
+
+
+def _in_memory() -> BinaryIO:
+    return os.fdopen(os.memfd_create("git"), "w+b")
+
+
+def _content(file: BinaryIO) -> bytes:
+    # Git and its children share the file's position with us.
+    return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0)
+
+
+def _wait(running: subprocess.Popen[bytes], what: str, timeout_s: float, given: str | None) -> None:
+    """Wait until git has ended; whatever keeps us from it ends git, its hooks and its filters."""
     with running:
         try:
             told = None if given is None else given.encode("utf-8", "surrogateescape")
-            output, complaint = running.communicate(told, timeout=timeout_s)
+            running.communicate(told, timeout=timeout_s)
         except BaseException as error:
-            # With its hooks and filters, which would hold our pipes open and go on.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(running.pid, signal.SIGKILL)
             if isinstance(error, subprocess.TimeoutExpired):
-                raise GitTimeoutError(
-                    f"git {arguments[0]} took longer than {timeout_s:g} s"
-                ) from error
+                raise GitTimeoutError(f"git {what} took longer than {timeout_s:g} s") from error
             raise
-    if running.returncode != 0:
-        why = complaint.decode("utf-8", "replace").strip()
-        raise GitError(why or f"git {arguments[0]} ended with {running.returncode}")
-    return output.decode("utf-8", "surrogateescape")
 
 
 def git_or_none(folder: Path, *arguments: str) -> str | None:
