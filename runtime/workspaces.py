@@ -212,25 +212,29 @@ class Worktrees:
         With the last worktree of a run goes what kept its frozen commits alive.
         """
         workspace = self.find(key)
-        if workspace is None or not Path(workspace.path).exists():
-            if workspace is not None:
-                self._forget_frozen(workspace)
+        if workspace is None:
+            return False, "absent"
+        is_begun = workspace.state is WorkspaceState.MAKING
+        if not is_begun and not Path(workspace.path).exists():
+            self._forget_frozen(workspace)
             return False, "absent"
         try:
             with self._lock(common_folder(Path(workspace.repository))):
-                if workspace.state is WorkspaceState.MAKING and not self._is_whole(workspace):
+                if is_begun and not self._is_whole(workspace):
+                    # Also where no folder is: git may have come as far as its entry.
                     self._clear(workspace)
-                    return False, "half made"
-                why = self.reason_to_keep(workspace)
-                if why is None:
-                    _remove_worktree(workspace)
+                    why, was = None, "half made"
+                else:
+                    why, was = self.reason_to_keep(workspace), "clean"
+                    if why is None:
+                        _remove_worktree(workspace)
         except (GitError, WorkspaceRefusedError) as error:
             return True, f"git: {error}"
         if why is not None:
             return True, why
         self.mark(workspace, WorkspaceState.RELEASED)
         self._forget_frozen(workspace)
-        return False, "clean"
+        return False, was
 
     def reason_to_keep(self, workspace: Workspace) -> str | None:
         """Say what would be lost with a worktree; ``None`` when nothing would be."""

@@ -101,6 +101,18 @@ def test_git_killed_within_its_work_leaves_nothing_behind(reviewing: HostReviewB
     assert (entries(reviewing), len(worktrees(reviewing))) == (1, 2)
 
 
+def test_a_hook_that_leaves_something_running_keeps_nobody_waiting(
+    reviewing: HostReviewBench,
+) -> None:
+    hook = reviewing.repository / ".git" / "hooks" / "post-checkout"
+    hook.write_text("#!/bin/sh\ntail -f /dev/null &\n")
+    hook.chmod(0o755)
+    commit = reviewing.prepare_reviewer("code")
+    assert reviewing.verify(commit).changed == ()
+    # Letting go of the worktree ends it.
+    assert reviewing.release_reviewer().host_ref["kept"] is False
+
+
 def test_a_preparation_asked_again_returns_the_worktree_there_is(
     reviewing: HostReviewBench,
 ) -> None:
@@ -193,6 +205,26 @@ def test_a_missing_large_file_filter_is_told(folder: Path) -> None:
         receipt = bench.call(bench.host.prepare_workspace(order))
         assert receipt.reason == "git_failed"
         assert "no-such-git-lfs" in (receipt.message or "")
+
+
+@pytest.mark.parametrize("point", ["git refuses it", "after the worktree is begun"])
+def test_a_worktree_that_never_came_to_stand_keeps_no_frozen_commit(
+    changed: HostReviewBench, point: str
+) -> None:
+    commit = changed.freeze().host_ref["frozen_commit"]
+    order = changed.reviewer_order("code", str(commit))
+    if point == "git refuses it":
+        (changed.repository / ".git" / "info" / "attributes").write_text("* filter=broken\n")
+        git(changed.repository, "config", "filter.broken.smudge", "false")
+        git(changed.repository, "config", "filter.broken.required", "true")
+        assert changed.call(changed.host.prepare_workspace(order)).reason == "git_failed"
+        git(changed.repository, "config", "--remove-section", "filter.broken")
+    else:
+        die_at(changed.data, point, order)
+    assert changed.release_reviewer().host_ref == {"kept": False, "why": "half made"}
+    assert changed.frozen() == commit
+    changed.release()
+    assert changed.frozen() is None
 
 
 @pytest.mark.slow
