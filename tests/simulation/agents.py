@@ -56,7 +56,9 @@ class Agents:
             work.background += 1
             self._cluster.loop.outside.spawn(self._background(work, chance.child("background")))
         if not self._goes_on(turn):
-            return
+            if chance.happens(0.3):
+                await self._submit(token, self._envelope(work.attempt_id, chance), chance)
+            return  # its last words were on their way
         is_edit = work.workspace_key.endswith(":primary")
         if is_edit and chance.happens(0.7):
             self._machine.commit(work.workspace_key)
@@ -69,7 +71,7 @@ class Agents:
         elif chance.happens(0.95 if reminded else 0.85):
             await self._report(work, token, chance)
         await pause(chance.spread(1, 10 * _MINUTE_S))
-        if chance.happens(0.05):
+        if chance.happens(0.04):
             return  # hangs until it is stopped
         if self._goes_on(turn):
             failed = chance.happens(0.05)
@@ -168,14 +170,14 @@ class Agents:
                 continue
             match declared.type:
                 case FieldType.NUMBER:
-                    data[name] = chance.pick([0, 0, 0, 1])
+                    data[name] = chance.pick([0, 0, 0, 0, 0, 0, 1])
                 case FieldType.BOOLEAN:
                     data[name] = chance.happens(0.5)
                 case FieldType.ENUM:
                     data[name] = chance.pick(declared.values or ())
                 case FieldType.STRING:
                     data[name] = "text"
-        outcome = chance.pick(["completed"] * 8 + ["failed", "blocked"])
+        outcome = chance.pick(["completed"] * 18 + ["failed", "blocked"])
         return envelope(outcome=outcome, data=data)
 
     # --- checks ---

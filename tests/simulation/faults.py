@@ -57,9 +57,9 @@ class Faults:
             slow_commit=up_to(0.1),
             clock_jump_every_s=every(hour, 50 * hour),
             second_supervisor_every_s=every(hour, 50 * hour),
-            head_moved_every_s=every(3 * hour, 50 * hour),
+            head_moved_every_s=every(3 * hour, 30 * hour),
             agent_killed=up_to(0.3),
-            cancel=up_to(0.1),
+            cancel=up_to(0.3),
         )
 
     def end(self) -> None:

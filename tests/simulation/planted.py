@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Final, NamedTuple
 
+from pointsman.actors import run_actor
 from pointsman.actors.intent_runner import NEEDS_TOKEN, IntentRunner
 from pointsman.actors.run_actor import RunActor
 from pointsman.actors.run_core import RunCore
@@ -18,6 +19,8 @@ from pointsman.actors.supervisor import Supervisor
 from pointsman.graph import advance, evolve_work, reviewing, settlement
 from pointsman.graph import events as ev
 from pointsman.graph.decisions import freshness, gates, reports
+from pointsman.graph.project import deadlines
+from pointsman.graph.results import ReportOutcome, ReportResult
 from pointsman.graph.review_events import BranchOutcome, JoinOutcome
 from pointsman.graph.review_set import BranchEnding, ReviewSet
 from pointsman.graph.run import Run
@@ -125,28 +128,27 @@ def _reset_counters(kept: Any) -> Any:
     return init
 
 
-def _only_of_leased(kept: Any) -> Any:
-    async def fire_due(self: Any) -> None:
-        journal = self._journal
-        held = {run for run, lease in self._leases.items() if lease.worker is not None}
-        self._journal = _DueOnly(journal, held)
-        try:
-            await kept(self)
-        finally:
-            self._journal = journal
+def _deadlines_let_go(kept: Any) -> Any:
+    async def passivate(self: Any) -> Any:
+        core, let_go = self._core, await kept(self)
+        if let_go and core is not None and core.run is not None:
+            _lost_of(self._journal).update(each.deadline_id for each in deadlines(core.run))
+        return let_go
 
-    return fire_due
+    return passivate
 
 
-class _DueOnly(_Pretending):
-    """Tells the deadlines of some runs only."""
+def _due_of_those_held(kept: Any) -> Any:
+    def due(self: Any, now_ms: int, limit: int = 100) -> Any:
+        lost = _lost_of(self)
+        return tuple(each for each in kept(self, now_ms, limit) if each.deadline_id not in lost)
 
-    def __init__(self, journal: Any, runs: set[str]) -> None:
-        super().__init__(journal)
-        self._runs = runs
+    return due
 
-    def due(self, now_ms: int, limit: int = 100) -> Any:
-        return tuple(each for each in self._journal.due(now_ms, limit) if each.run_id in self._runs)
+
+def _lost_of(journal: Any) -> set[str]:
+    found: set[str] = vars(journal._disk).setdefault("lost", set())  # noqa: SLF001 - a mistake
+    return found
 
 
 def _rekeyed(kept: Any) -> Any:
@@ -212,6 +214,13 @@ def _joined_anyhow(kept: Any) -> Any:
     return joined
 
 
+def _reported_anyhow(kept: Any) -> Any:
+    nothing = ReportResult(
+        attempt_id="", outcome=ReportOutcome.COMPLETED, summary="", data={}, evidence=()
+    )
+    return lambda branch: kept(branch) if branch.attempt.report is not None else nothing
+
+
 def _always_99(kept: Any) -> Any:
     return property(lambda run: 99)
 
@@ -257,6 +266,7 @@ PLANTED: Final = (
         (
             (ReviewSet, "open_branches", _open_until_one_ends),
             (reviewing, "_joined", _joined_anyhow),
+            (reviewing, "_report", _reported_anyhow),
         ),
     ),
     Planted(
@@ -265,7 +275,13 @@ PLANTED: Final = (
     ),
     Planted("commits are not synced", ((MemoryJournal, "commit", _unsynced),)),
     Planted("counters are reset on recovery", ((RunCore, "__init__", _reset_counters),)),
-    Planted("a deadline is lost on passivation", ((Supervisor, "_fire_due", _only_of_leased),)),
+    Planted(
+        "a deadline is lost on passivation",
+        (
+            (RunActor, "passivate", _deadlines_let_go),
+            (MemoryJournal, "due", _due_of_those_held),
+        ),
+    ),
     Planted("a launch gets a new key each time", ((IntentRunner, "perform", _rekeyed),)),
     Planted("a late report is counted", ((reports, "_refusal", _always(None)),)),
     Planted("no receipt of a command is written", ((RunCore, "_prepared", _without_receipt),)),
@@ -273,7 +289,13 @@ PLANTED: Final = (
         "work is settled though something of it is left",
         ((settlement, "_owed", _always([])),),
     ),
-    Planted("an approval does not look at the head", ((gates, "_not_fresh", _always(None)),)),
+    Planted(
+        "an approval does not look at the head",
+        (
+            (run_actor, "review_to_compare", _always(None)),
+            (gates, "_not_fresh", _always(None)),
+        ),
+    ),
     Planted("a reviewer's checkout is not compared", ((freshness, "misfit", _always(None)),)),
     Planted("nobody sweeps", ((Supervisor, "_sweep", lambda kept: _nothing),)),
     Planted("work is looked at on a wake only", ((RunActor, "wake", _wake_of_owed_only),)),
