@@ -11,6 +11,7 @@ from tests.simulation.run_planted import noticed
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("number", range(len(PLANTED)), ids=[each.name for each in PLANTED])
 def test_a_planted_mistake_is_noticed(number: int) -> None:
     assert noticed(number).seed is not None

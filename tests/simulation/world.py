@@ -79,7 +79,7 @@ class World:
             self.clock,
         )
         self.agents = Agents(self.machine, self.cluster, self.chance.child("agents"))
-        think_s = self.chance.spread(_HOUR_S, 200 * _HOUR_S)
+        think_s = self.chance.spread(2 * _HOUR_S, 300 * _HOUR_S)
         self.people = People(self.cluster, self.chance.child("people"), think_s)
         self.chaos = Chaos(self.cluster, self.chance.child("chaos"))
         self.journal = MemoryJournal(self.cluster.disk)
@@ -121,7 +121,7 @@ class World:
         runs = self.chance.count(1, 4)
         for number in range(runs):
             self.loop.outside.spawn(self._begin(number))
-        until_s = self.chance.spread(12 * _HOUR_S, 1000 * _HOUR_S)
+        until_s = self.chance.spread(50 * _HOUR_S, 3000 * _HOUR_S)
         while self.loop.time() < until_s and not self.chronicle.violations:
             if len(self.people.started) == runs and self._all_ended():
                 break
