@@ -17,7 +17,7 @@ import structlog
 
 from pointsman.actors.branches import BranchPool, branch_of, branch_of_attempt
 from pointsman.actors.clock import Clock
-from pointsman.actors.crash_points import CrashPoints
+from pointsman.actors.crash_points import CrashPoint, CrashPoints
 from pointsman.actors.head_reading import read_head, review_to_compare
 from pointsman.actors.host import Host, HostUnavailableError
 from pointsman.actors.intent_runner import NEEDS_TOKEN, IntentRunner
@@ -150,6 +150,7 @@ class RunActor:
                 code=answer.code,
             )
         self._start_owed(core)
+        self._crash.here(CrashPoint.BEFORE_REPLY)
         return answer
 
     def _start_owed(self, core: RunCore) -> None:

@@ -12,6 +12,7 @@ from typing import Final
 import structlog
 
 from pointsman.actors.clock import Clock
+from pointsman.actors.crash_points import CrashPoint, CrashPoints
 from pointsman.actors.messages import Answer, Message, Unavailable
 from pointsman.actors.pool import Pool, PoolExhaustedError
 from pointsman.actors.workers import LeaseLostError, Worker, WorkerLostError
@@ -77,12 +78,14 @@ class Supervisor:
         clock: Clock,
         tick_s: float = _TICK_S,
         grow_after_s: float = _GROW_AFTER_S,
+        crash: CrashPoints | None = None,
     ) -> None:
         self._journal = journal
         self._pool = pool
         self._clock = clock
         self._tick_s = tick_s
         self._grow_after_s = grow_after_s
+        self._crash = crash or CrashPoints()
         self._leases: dict[str, _Lease] = {}
         self._loop: asyncio.Task[None] | None = None
         self._relief: asyncio.Task[None] | None = None
@@ -169,12 +172,15 @@ class Supervisor:
             worker = await self._lent(patience_s)
             try:
                 # Written before the worker may commit: from here on an older one is fenced.
+                self._crash.here(CrashPoint.BEFORE_LEASE)
                 token = self._journal.lease(run_id)
+                self._crash.here(CrashPoint.AFTER_LEASE)
             except BaseException:
                 self._pool.give_back(worker)
                 raise
             try:
                 await worker.assign(run_id, token)
+                self._crash.here(CrashPoint.AFTER_ASSIGN)
             except WorkerLostError:
                 self._pool.discard(worker)
                 raise

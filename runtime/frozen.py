@@ -4,6 +4,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
+from pointsman.actors.crash_points import CrashPoint, here
 from pointsman.graph.changes import RemoteRef, WorkspaceHead
 from pointsman.graph.evidence import PATHS_MAX
 from pointsman.graph.intents import FreezeChange
@@ -90,7 +91,9 @@ def freeze(
             case RemoteRef():
                 frozen = _fetch(order, order.change, ref, pause, marker)
         begins = _beginning(order, repository, frozen.frozen_commit)
+        here(CrashPoint.BEFORE_FREEZE)
         keep_frozen(repository, ref, frozen.frozen_commit)
+        here(CrashPoint.AFTER_FREEZE)
         stat = _diff_stat(repository, begins, frozen.frozen_commit)
         return frozen.model_copy(update={"base_commit": begins, "diff_stat": stat})
     except FreezeRefusedError:

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from pointsman.actors.crash_points import CrashPoint, here
 from pointsman.runtime.git import (
     CHECKOUT_TIMEOUT_S,
     GitError,
@@ -33,6 +34,7 @@ def commit_all(tree: Standing, review_set_id: str, marker: str) -> None:
     When it is refused, what was to be committed stays in the index and in the files.
     """
     message = f"{_SUBJECT}\n\n{_BODY}\n\n{_TRAILER}: {review_set_id}"
+    here(CrashPoint.BEFORE_OWN_COMMIT)
     git(tree.folder, "add", "--all", timeout_s=CHECKOUT_TIMEOUT_S, marker=marker)
     if git_or_none(tree.folder, "diff-index", "--cached", "--quiet", "HEAD", "--") is not None:
         return  # nothing that a commit could hold
@@ -49,6 +51,7 @@ def commit_all(tree: Standing, review_set_id: str, marker: str) -> None:
         raise CommitRefusedError(
             f"the uncommitted changes could not be committed (a hook may have refused): {error}"
         ) from error
+    here(CrashPoint.AFTER_OWN_COMMIT)
 
 
 def _demand_no_nested_repository(tree: Standing) -> None:

@@ -15,6 +15,7 @@ from typing import Final
 
 from filelock import FileLock
 
+from pointsman.actors.crash_points import CrashPoint, here
 from pointsman.graph.intents import PrepareWorkspace
 from pointsman.graph.model import Model
 from pointsman.runtime.checkouts import head_of, paths_left_out
@@ -266,7 +267,9 @@ def _remove_worktree(workspace: Workspace) -> None:
     # Git looks once more whether it is clean; a watcher must not be the one to tell.
     plain = ("-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false")
     arguments = (*plain, "worktree", "remove", workspace.path)
+    here(CrashPoint.BEFORE_REMOVAL)
     git(Path(workspace.repository), *arguments, timeout_s=CHECKOUT_TIMEOUT_S)
+    here(CrashPoint.AFTER_REMOVAL)
 
 
 def _drop_half_made_entries(common: Path, name: str) -> None:
@@ -299,4 +302,6 @@ def add_worktree(workspace: Workspace, is_ours: bool, marker: str | None) -> Non
             # Left by our own half-made worktree; commits on it, if any, stay on it.
             what = [workspace.path, branch]
     arguments = ("worktree", "add", "--quiet", *what)
+    here(CrashPoint.BEFORE_WORKTREE)
     git(repository, *arguments, timeout_s=CHECKOUT_TIMEOUT_S, marker=marker)
+    here(CrashPoint.AFTER_WORKTREE)

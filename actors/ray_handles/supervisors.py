@@ -8,6 +8,7 @@ import ray
 from ray.exceptions import RayActorError
 
 from pointsman.actors.clock import SystemClock
+from pointsman.actors.crash_points import SUPERVISOR_VARIABLE, CrashPoints
 from pointsman.actors.messages import Answer, Message
 from pointsman.actors.pool import Pool
 from pointsman.actors.ray_handles.calls import (
@@ -26,7 +27,8 @@ class _SupervisorActor(Supervisor):
 
     def __init__(self, settings: ActorSettings) -> None:
         pool = Pool(RayWorkers(settings))
-        super().__init__(settings.open_journal(), pool, SystemClock())
+        crash = CrashPoints.from_environment(SUPERVISOR_VARIABLE)
+        super().__init__(settings.open_journal(), pool, SystemClock(), crash=crash)
         self._started = asyncio.ensure_future(self.start())
 
     async def process_id(self) -> int:

@@ -1,6 +1,6 @@
 """Files that survive a crash at any instant: whole or absent, made once or replaced at once.
 
-Standard library only: the runner, whose start must be quick, uses it too.
+Little is imported: the runner, whose start must be quick, uses it too.
 """
 
 import hashlib
@@ -9,6 +9,8 @@ import threading
 from pathlib import Path
 from string import ascii_letters, digits
 from typing import Final
+
+from pointsman.actors.crash_points import CrashPoint, here
 
 _PLAIN: Final = frozenset((ascii_letters + digits + ".-").encode())
 _NAME_CHARS_MAX: Final = 180
@@ -56,13 +58,16 @@ def sync_folder(folder: Path) -> None:
 def write_durably(path: Path, text: str) -> None:
     """Replace a file: after a crash at any instant it is the old one or the new one, whole."""
     aside = _write_aside(path, text)
+    here(CrashPoint.BEFORE_RECORD)
     os.replace(aside, path)
     sync_folder(path.parent)
+    here(CrashPoint.AFTER_RECORD)
 
 
 def create_durably(path: Path, text: str) -> bool:
     """Make a file that must not exist yet; of several makers exactly one gets ``True``."""
     aside = _write_aside(path, text)
+    here(CrashPoint.BEFORE_RECORD)
     try:
         os.link(aside, path)
     except FileExistsError:
@@ -70,4 +75,5 @@ def create_durably(path: Path, text: str) -> bool:
     finally:
         aside.unlink()
     sync_folder(path.parent)
+    here(CrashPoint.AFTER_RECORD)
     return True

@@ -7,6 +7,7 @@ finds the same work instead of doing it twice (``wf-host/1`` §2.3).
 from collections.abc import Callable
 from pathlib import Path
 
+from pointsman.actors.crash_points import CrashPoint, here
 from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.work import Found, NotFound, Receipt, ReceiptStatus, Unknown
 from pointsman.runtime.hosts import restored
@@ -72,7 +73,9 @@ class Effects:
     def claim(self, effect: Effect) -> Effect:
         """Record an effect unless it was; return the one that stands."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        here(CrashPoint.BEFORE_CLAIM)
         if create_durably(self._path(effect.key), effect.model_dump_json()):
+            here(CrashPoint.AFTER_CLAIM)
             return effect
         standing = self.read(effect.key)
         assert standing is not None, f"the record of {effect.key} vanished"
@@ -81,7 +84,9 @@ class Effects:
     def settle(self, effect: Effect, receipt: Receipt) -> None:
         """Record the answer."""
         settled = effect.model_copy(update={"receipt": receipt})
+        here(CrashPoint.BEFORE_RECEIPT)
         write_durably(self._path(effect.key), settled.model_dump_json())
+        here(CrashPoint.AFTER_RECEIPT)
 
     def once(self, key: str, kind: str, subject: str, act: Callable[[], Receipt]) -> Receipt:
         """Do an effect whose act may safely be repeated until its receipt is recorded."""

@@ -28,6 +28,7 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
+from pointsman.actors.crash_points import CrashPoint, here
 from pointsman.runtime.hosts.durable import create_durably, write_durably
 from pointsman.runtime.hosts.processes import (
     GRACE_S,
@@ -164,6 +165,7 @@ class Supervision:
         os.set_blocking(reader, False)
         command = self._spec["command"]
         argv = ["/bin/sh", "-c", command] if isinstance(command, str) else command
+        here(CrashPoint.BEFORE_RUN)
         try:
             # A session of its own: a command that signals its whole group spares the runner.
             main = subprocess.Popen(
@@ -179,6 +181,7 @@ class Supervision:
             self._error_code = 126 if isinstance(error, PermissionError) else 127
             self._output.add(f"{self._error}\n".encode("utf-8", "replace"))
         else:
+            here(CrashPoint.AFTER_RUN)
             self._main = main.pid
             main.returncode = 0  # reaped below together with every other descendant
         finally:
@@ -317,7 +320,9 @@ def supervise(folder: Path, tell: int) -> None:
     os.close(tell)
     supervision = Supervision(folder, spec)
     supervision.run(signals)
+    here(CrashPoint.BEFORE_EXIT)
     _persist(folder / "exit.json", supervision.record())
+    here(CrashPoint.AFTER_EXIT)
 
 
 def main(folder: Path) -> int:

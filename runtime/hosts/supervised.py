@@ -15,6 +15,7 @@ from typing import Final, TypeVar
 
 from pydantic import ValidationError
 
+from pointsman.actors.crash_points import CrashPoint, here
 from pointsman.graph import limits
 from pointsman.graph.model import Model
 from pointsman.runtime.hosts import processes
@@ -143,6 +144,7 @@ class SupervisedCommand:
         write_durably(self.folder / "spec.json", spec.model_dump_json())
         argv = [sys.executable, "-I", "-X", "utf8", "-m", "pointsman.runtime.hosts.runner"]
         with open(self.folder / "runner.log", "ab") as complaints:
+            here(CrashPoint.BEFORE_START)
             try:
                 answer = subprocess.run(
                     [*argv, str(self.folder)],
@@ -156,6 +158,7 @@ class SupervisedCommand:
                 ).returncode
             except (OSError, subprocess.SubprocessError) as error:
                 raise RunnerError(f"the runner did not start: {error}") from error
+            here(CrashPoint.AFTER_START)
         if answer not in (STARTED, TAKEN):
             if self.is_decided():
                 return True  # it claimed the start and broke afterwards: lost, not unstarted

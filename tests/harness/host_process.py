@@ -6,16 +6,15 @@ carries the orders out one after the other; at the point it dies by SIGKILL, as 
 """
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 from pydantic import TypeAdapter
 
+from pointsman.actors.crash_points import arm
 from pointsman.actors.host import ReportingAccess
 from pointsman.graph.intents import (
     FreezeChange,
@@ -26,12 +25,8 @@ from pointsman.graph.intents import (
     SendReminder,
     StartCheck,
 )
-from pointsman.runtime import frozen, own_commits, workspaces
-from pointsman.runtime.hosts import attempts, changes, effects
 from pointsman.runtime.hosts.local import LocalHost
-from pointsman.runtime.hosts.supervised import SupervisedCommand
 from pointsman.runtime.providers.scripted import ScriptedProvider
-from pointsman.runtime.workspaces import Worktrees
 
 ROOT: Final = Path(__file__).parents[2]
 _INTENT: Final[TypeAdapter[Any]] = TypeAdapter(Intent)
@@ -39,21 +34,22 @@ _NOWHERE: Final = ReportingAccess(url="http://127.0.0.1:9/mcp", token="token-of-
 
 # The host is killed by something else.
 NEVER: Final = "never"
-POINTS: Final[dict[str, tuple[object, str, bool]]] = {
-    "before the claim": (effects.Effects, "claim", False),
-    "after the claim": (effects.Effects, "claim", True),
-    "before the start": (SupervisedCommand, "start", False),
-    "after the start": (SupervisedCommand, "start", True),
-    "before the receipt": (effects.Effects, "settle", False),
-    "after the receipt": (effects.Effects, "settle", True),
-    "after the order is kept": (attempts.AttemptFolder, "keep", True),
-    "after the worktree": (Worktrees, "make", True),
-    "before the worktree is begun": (Worktrees, "mark", False),
-    "after the worktree is begun": (Worktrees, "mark", True),
-    "after git has added it": (workspaces, "add_worktree", True),
-    "before the commit": (own_commits, "git", False),
-    "after the commit": (frozen, "commit_all", True),
-    "after the freezing": (changes, "freeze", True),
+# The places of ``crash_points`` as tests of one effect call them.
+POINTS: Final = {
+    "before the claim": "before_claim",
+    "after the claim": "after_claim",
+    "before the start": "before_start",
+    "after the start": "after_start",
+    "before the receipt": "before_receipt",
+    "after the receipt": "after_receipt",
+    "after the order is kept": "after_record:1",
+    "after the worktree": "after_record:3",
+    "before the worktree is begun": "before_record:2",
+    "after the worktree is begun": "before_worktree",
+    "after git has added it": "after_worktree",
+    "before the commit": "before_own_commit",
+    "after the commit": "after_own_commit",
+    "after the freezing": "after_freeze",
 }
 
 
@@ -68,20 +64,6 @@ def die_at(data: Path, point: str, *orders: Intent) -> None:
         check=False,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
-
-
-def _arm(point: str) -> None:
-    if point == NEVER:
-        return
-    owner, name, after = POINTS[point]
-    original: Callable[..., Any] = getattr(owner, name)
-
-    def dying(*arguments: Any, **named: Any) -> Any:
-        if after:
-            original(*arguments, **named)
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    setattr(owner, name, dying)
 
 
 async def _carry_out(host: LocalHost, order: object) -> None:
@@ -108,7 +90,8 @@ async def _main(data: Path, point: str) -> None:
     await host.start()
     for order in orders[:-1]:
         await _carry_out(host, order)
-    _arm(point)
+    if point != NEVER:
+        arm(POINTS[point])
     await _carry_out(host, orders[-1])
     await host.close()
 
