@@ -55,13 +55,17 @@ class FreezeRefusedError(Exception):
 
 
 class Frozen(Model):
-    """What was frozen. ``left_out`` are uncommitted paths, the last line may count the rest."""
+    """What was frozen. ``left_out`` are uncommitted paths, the last line may count the rest.
+
+    ``remote`` is where a ref was found; ``.`` is the repository itself.
+    """
 
     frozen_commit: str
     base_commit: str
     diff_stat: str
     left_out: tuple[str, ...] = ()
     committed: bool = False
+    remote: str | None = None
 
 
 def freeze(
@@ -160,15 +164,17 @@ def _commit(tree: Standing, order: FreezeChange, sparse: Collection[str], marker
 def _fetch(order: FreezeChange, change: RemoteRef, ref: str, pause: Pause, marker: str) -> Frozen:
     repository = Path(order.repository)
     try:
+        change = change.model_copy(update={"remote": remote_of(repository, change)})
+    except RemoteUnknownError as error:
+        raise FreezeRefusedError("change_unreachable", str(error)) from error
+    try:
         fetch(repository, change, ref, pause, marker)
     except RefMissingError as error:
         raise FreezeRefusedError("change_missing", str(error)) from error
-    except RemoteUnknownError as error:
-        raise FreezeRefusedError("change_unreachable", str(error)) from error
     except GitMissingError:
         raise
     except GitError as error:
-        is_ours = remote_of(repository, change) == "."
+        is_ours = change.remote == "."
         reason = failure_reason(str(error), repository)
         if reason == "git_failed" and not is_ours:
             reason = "change_unreachable"
@@ -176,7 +182,12 @@ def _fetch(order: FreezeChange, change: RemoteRef, ref: str, pause: Pause, marke
     commit = kept_frozen(repository, ref)
     if commit is None:
         raise FreezeRefusedError("change_missing", f"{change.ref} does not name a commit")
-    return Frozen(frozen_commit=commit, base_commit=order.base_commit, diff_stat="")
+    return Frozen(
+        frozen_commit=commit,
+        base_commit=order.base_commit,
+        diff_stat="",
+        remote=change.remote,
+    )
 
 
 def _beginning(order: FreezeChange, repository: Path, frozen: str) -> str:

@@ -3,6 +3,7 @@
 from typing import assert_never
 
 from pointsman.graph import ids
+from pointsman.graph.changes import RemoteRef
 from pointsman.graph.commands import BindCredential, RecordReceipt, RecordUnknown
 from pointsman.graph.events import (
     AttemptLaunched,
@@ -144,11 +145,15 @@ def _taken(intent: Intent, receipt: Receipt) -> Event:
 
 
 def _frozen(intent: FreezeChange, receipt: Receipt) -> ChangeFrozen:
+    change, remote = intent.change, receipt.host_ref.get("remote")
+    if isinstance(change, RemoteRef) and isinstance(remote, str):
+        # Looked up there from now on: were that remote removed, none named would mean another.
+        change = change.model_copy(update={"remote": remote})
     return ChangeFrozen(
         node=ids.place_of(intent.review_set_id).node,
         visit_id=intent.review_set_id,
         review_set_id=intent.review_set_id,
-        change=intent.change,
+        change=change,
         frozen_commit=_text(receipt, "frozen_commit"),
         base_commit=_text(receipt, "base_commit"),
         diff_stat=_text(receipt, "diff_stat"),

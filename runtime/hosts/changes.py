@@ -57,8 +57,10 @@ class Changes:
             frozen = freeze(order, workspace, sparse, self._pause, marker)
         except FreezeRefusedError as refusal:
             return rejected(order.intent_id, refusal.reason, str(refusal))
+        found_at = {"remote": frozen.remote} if frozen.remote is not None else {}
         return accepted(
             order.intent_id,
+            **found_at,
             frozen_commit=frozen.frozen_commit,
             base_commit=frozen.base_commit,
             diff_stat=frozen.diff_stat,

@@ -140,6 +140,18 @@ def test_only_the_very_ref_counts(reviewing: HostReviewBench, remote: Path) -> N
     assert reading.unavailable == "origin has no refs/heads/gone"
 
 
+def test_a_remote_that_was_removed_since_is_not_replaced_by_the_repository_itself(
+    reviewing: HostReviewBench, remote: Path
+) -> None:
+    frozen = reviewing.freeze(TOPIC).host_ref
+    assert frozen["remote"] == "origin"
+    git(reviewing.repository, "branch", "topic", str(frozen["frozen_commit"]))
+    git(reviewing.repository, "remote", "remove", "origin")
+    reading = reviewing.head(TOPIC.model_copy(update={"remote": frozen["remote"]}))
+    assert reading.head_commit is None
+    assert "has no remote origin" in (reading.unavailable or "")
+
+
 def test_without_an_origin_the_repository_itself_is_asked(reviewing: HostReviewBench) -> None:
     git(reviewing.repository, "branch", "topic")
     assert reviewing.head(TOPIC).head_commit == git(reviewing.repository, "rev-parse", "topic")

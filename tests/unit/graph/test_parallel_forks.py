@@ -7,7 +7,7 @@ import pytest
 from pointsman.graph import commands as cmd
 from pointsman.graph.changes import RemoteRef, remote_ref
 from pointsman.graph.evolve import fold
-from pointsman.graph.intents import FreezeChange
+from pointsman.graph.intents import FreezeChange, ReadHead
 from pointsman.graph.owed import owed_intents
 from pointsman.graph.run import RunState
 from tests.harness.core import agent, code_of, field
@@ -222,6 +222,15 @@ def test_an_input_names_a_change_as_people_do(given: str, ref: str) -> None:
     assert order_of(process).change == RemoteRef(ref=ref, remote="upstream")
     process.freeze().complete().see_head()
     assert process.state.state is RunState.AWAITING_REVIEW
+
+
+def test_the_head_is_looked_for_where_the_change_was_found_when_it_was_frozen() -> None:
+    process = naming("#12").to_the_group()
+    assert order_of(process).change == RemoteRef(ref="refs/pull/12/head", remote=None)
+    process.freeze(remote="origin").complete()
+    look = process.intent("read_head")
+    assert isinstance(look, ReadHead)
+    assert look.change == RemoteRef(ref="refs/pull/12/head", remote="origin")
 
 
 @pytest.mark.parametrize(
