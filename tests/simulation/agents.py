@@ -70,6 +70,8 @@ class Agents:
             self._compare(work.attempt_id, answer, await self._submit(token, made, chance))
         elif chance.happens(0.95 if reminded else 0.85):
             await self._report(work, token, chance)
+        if chance.happens(self._cluster.faults.agent_killed):
+            self._lose(work, turn, chance)
         await pause(chance.spread(1, 10 * _MINUTE_S))
         if chance.happens(0.04):
             return  # hangs until it is stopped

@@ -4,10 +4,13 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
+from pointsman.graph import ids
+from pointsman.graph.run import RunState
 from tests.simulation.chance import Chance
 from tests.simulation.cluster import Cluster
 from tests.simulation.loop import Process, pause
 
+_AT_GATE: Final = RunState.AWAITING_REVIEW
 _DAY_MS: Final = 24 * 3600 * 1000
 
 
@@ -85,11 +88,13 @@ class Chaos:
         self._cluster.chronicle.count("jumps of the clock")
 
     def _move_head(self) -> None:
-        """Commit by hand to some run's branch."""
-        machine = self._cluster.machine
-        own = [key for key in machine.worktrees if key.endswith(":primary")]
-        if own:
-            machine.commit(self._chance.pick(own))
+        """Commit by hand to some run's branch, best while somebody is to approve it."""
+        machine, runs = self._cluster.machine, self._cluster.chronicle.latest.values()
+        own = [(run, ids.workspace_key(run.run_id)) for run in runs]
+        there = [key for _, key in own if key in machine.worktrees]
+        at_gate = [key for run, key in own if key in there and run.state is _AT_GATE]
+        if there:
+            machine.commit(self._chance.pick(at_gate or there))
             self._cluster.chronicle.count("moves of a head")
 
     def _second_supervisor(self) -> None:
