@@ -57,6 +57,10 @@ class _Lease:
     used_at_ms: int = 0
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
+    def rests(self, now_ms: int) -> bool:
+        """Whether the rest is not over; a clock that was set back does not make it longer."""
+        return 0 < self.rests_until_ms - now_ms <= self.rest_ms
+
     @property
     def is_unused(self) -> bool:
         """Whether nothing is lost by forgetting it."""
@@ -167,7 +171,7 @@ class Supervisor:
         async with lease.lock:
             if lease.worker is not None:
                 return lease.worker
-            if self._clock.now_ms() < lease.rests_until_ms:
+            if lease.rests(self._clock.now_ms()):
                 raise RunInTroubleError(run_id)
             worker = await self._lent(patience_s)
             try:
