@@ -47,7 +47,8 @@ STEPS: Final[Mapping[int, Step]] = {
 def format_of(folder: Path) -> int | None:
     """Return the format of the journal in a folder; ``None`` when there is none yet.
 
-    It is opened as writers do, which also finishes one whose making was cut short. Raises ``JournalFormatError`` for a newer one, or what is none of ours.
+    It is opened as writers do, which also finishes one whose making was cut short. Raises
+    ``JournalFormatError`` for a newer one, or what is none of ours.
     """
     if not folder.exists():
         return None

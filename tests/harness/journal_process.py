@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 from typing import Final, Self
 
-from pointsman.storage.journal import JournalError
+from pointsman.storage.journal import FencedError, JournalError
 from pointsman.storage.lmdb_journal import LmdbJournal
-from tests.harness.journals import nth_transition, run_id
+from tests.harness.journals import a_transition, nth_transition, run_id
 
 ROOT: Final = Path(__file__).parents[2]
 
@@ -82,12 +82,26 @@ class _Child:
             case ["write", number, first, past, token, filling]:
                 for each in range(int(first), int(past)):
                     _say(each, self.obey(f"commit {number} {each} {token} {filling}"))
+            case ["intrude", number, token, count]:
+                return self._intrude(run_id(int(number)), int(token), int(count))
             case ["limit-file-size", size]:
                 _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), hard))
             case _:
                 raise AssertionError(f"unknown command {command!r}")
         return "done"
+
+    def _intrude(self, run: str, token: int, count: int) -> int:
+        """Try commits that only the token speaks against; return how many it was refused."""
+        refused = 0
+        for _ in range(count):
+            summary = self.journal.summary(run)
+            assert summary is not None, run
+            try:
+                self.journal.commit(a_transition(run, summary.version, token=token))
+            except FencedError:
+                refused += 1
+        return refused
 
 
 def _say(*words: object) -> None:
