@@ -7,8 +7,10 @@ The only importer of lmdb; what the rows mean is ``lmdb_journal``'s. Durability 
 
 import errno
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock, RLock
 from typing import Final, NamedTuple, Self, TypeAlias, TypeVar
@@ -48,6 +50,7 @@ _READERS_MAX: Final = 1024
 _RESIZES_MAX: Final = 64
 DATA_FILE: Final = "data.mdb"
 LOCK_FILE: Final = "lock.mdb"
+_MAKING_PREFIX: Final = ".making-"
 _LOCK_BYTES: Final = 64 * _READERS_MAX + 4096  # LMDB's slots of 64 bytes, and its head
 # Said outright: an environment variable of py-lmdb could choose another engine, with locks of its
 # own, for one of two processes that share a folder.
@@ -152,6 +155,8 @@ class Environment:
         if not read_only:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         refuse_network(folder)
+        if not read_only:
+            _make_whole(folder, map_size)
         found = folder.stat()
         with _open_here_lock:
             # A second environment on the same file would drop the first one's file locks.
@@ -270,6 +275,36 @@ def _lmdb_env(folder: Path, map_size: int, read_only: bool) -> lmdb.Environment:
             raise JournalFormatError(f"{folder / DATA_FILE} is no journal: {error}") from error
         env.reader_check()
         return env
+
+
+def _make_whole(folder: Path, map_size: int) -> None:
+    """Give the data file its name only once it is a durable journal, if there is none yet.
+
+    LMDB writes a new file's first pages unsynced: after a power cut amid that it would be taken
+    for a file of others, for good.
+    """
+    if (folder / DATA_FILE).exists():
+        return
+    making = Path(tempfile.mkdtemp(prefix=_MAKING_PREFIX, dir=folder))
+    try:
+        env = _lmdb_env(making, map_size, read_only=False)
+        with _reported(folder):
+            _with_a_map_that_fits(env, lambda: _create_tables(env))
+            env.close()
+            # The last page was written, not synced with what the file's length says of it.
+            _sync_file(making / DATA_FILE)
+            with suppress(FileExistsError):  # if another process was faster, its file stays
+                os.link(making / DATA_FILE, folder / DATA_FILE)
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+
+
+def _sync_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _with_a_map_that_fits(env: lmdb.Environment, call: Callable[[], T]) -> T:
