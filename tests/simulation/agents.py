@@ -50,7 +50,7 @@ class Agents:
         await pause(chance.spread(_MINUTE_S, longest_s))
         if chance.happens(self._cluster.faults.agent_killed):
             self._lose(work, turn, chance)
-        if chance.happens(0.1):
+        if chance.happens(0.06):
             await self._ask(work, turn, chance)
         if chance.happens(0.15) and self._goes_on(turn):
             work.background += 1
@@ -73,10 +73,10 @@ class Agents:
         if chance.happens(self._cluster.faults.agent_killed):
             self._lose(work, turn, chance)
         await pause(chance.spread(1, 10 * _MINUTE_S))
-        if chance.happens(0.04):
+        if chance.happens(0.03):
             return  # hangs until it is stopped
         if self._goes_on(turn):
-            failed = chance.happens(0.05)
+            failed = chance.happens(0.03)
             turn.status = HostRunStatus.FAILED if failed else HostRunStatus.COMPLETED
             self._changed(work)
 

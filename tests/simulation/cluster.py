@@ -93,7 +93,9 @@ class Cluster:
         process = self.process("supervisor")
         process.tick_s = TICK_S
         pool = Pool(_Workers(self, process), patience_s=5)
-        supervisor = Supervisor(self.journal(process), pool, self.clock, tick_s=TICK_S)
+        supervisor = Supervisor(
+            self.journal(process), pool, self.clock, tick_s=TICK_S, crash=self.crashes(process)
+        )
         self.supervisors.append((process, supervisor))
         process.on_death.append(lambda: self._supervisor_died(process))
         process.spawn(supervisor.start())

@@ -7,8 +7,9 @@ have made of it.
 import asyncio
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from pointsman.actors import run_actor
@@ -33,10 +34,14 @@ Replacement = Callable[[Any], Any]
 
 
 class Planted(NamedTuple):
-    """One mistake, and where it is put: owner, name, and what is made of what was there."""
+    """One mistake, and where it is put: owner, name, and what is made of what was there.
+
+    ``faults`` are those of a world in which it matters.
+    """
 
     name: str
     places: tuple[tuple[Any, str, Replacement], ...]
+    faults: Mapping[str, float] = MappingProxyType({})
 
     def planted(self) -> AbstractContextManager[None]:
         """Have the mistake in the code for a while."""
@@ -250,11 +255,16 @@ def _unsynced(kept: Any) -> Any:
 PLANTED: Final = (
     Planted("no outbox row is written", ((MemoryJournal, "commit", _without_outbox),)),
     Planted("the reply goes out before the commit", ((RunCore, "_transition", _reply_first),)),
-    Planted("the fencing check is removed", ((MemoryJournal, "_check", _unfenced),)),
+    Planted(
+        "the fencing check is removed",
+        ((MemoryJournal, "_check", _unfenced),),
+        {"second_supervisor_every_s": 4000.0, "answer_lost": 0.2},
+    ),
     Planted("a fencing token is given twice", ((MemoryJournal, "lease", _same_token),)),
     Planted(
         "receipts of reports are keyed by the credential",
         ((Reports, "submit", _keyed_by_credential),),
+        {"agent_killed": 0.5, "cancel": 0.0},
     ),
     Planted(
         "the reminder is not persisted",
@@ -295,6 +305,7 @@ PLANTED: Final = (
             (run_actor, "review_to_compare", _always(None)),
             (gates, "_not_fresh", _always(None)),
         ),
+        {"head_moved_every_s": 50_000.0, "agent_killed": 0.0, "cancel": 0.0},
     ),
     Planted("a reviewer's checkout is not compared", ((freshness, "misfit", _always(None)),)),
     Planted("nobody sweeps", ((Supervisor, "_sweep", lambda kept: _nothing),)),

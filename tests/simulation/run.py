@@ -11,7 +11,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
 from typing import Final
@@ -23,8 +23,10 @@ from tests.simulation.world import STEPS_MAX, Outcome, World
 _COUNTED: Final = ("commits", "events", "acts", "steps", "processes", "leases")
 
 
-def outcome(seed: str, steps_max: int = STEPS_MAX) -> Outcome:
-    """Run one seed."""
+def outcome(
+    seed: str, steps_max: int = STEPS_MAX, faults: Mapping[str, float] | None = None
+) -> Outcome:
+    """Run one seed, with some of its faults as they are given here."""
     began_s = time.process_time()
     # Half-done coroutines of one world must not be collected in the middle of another; that they
     # were never awaited is what being killed means.
@@ -32,7 +34,7 @@ def outcome(seed: str, steps_max: int = STEPS_MAX) -> Outcome:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            found = World(seed, steps_max).run()
+            found = World(seed, steps_max, faults).run()
             gc.collect()
     finally:
         gc.enable()

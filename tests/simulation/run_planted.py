@@ -32,7 +32,7 @@ def noticed(number: int) -> Noticed:
     began_s = time.process_time()
     with planted.planted():
         for seed in map(str, range(1, SEEDS_MAX + 1)):
-            found = outcome(seed, _STEPS_MAX)
+            found = outcome(seed, _STEPS_MAX, planted.faults)
             if found.violations:
                 cpu_s = time.process_time() - began_s
                 return Noticed(planted.name, seed, found.violations[0], cpu_s)

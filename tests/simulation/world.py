@@ -5,7 +5,7 @@ First faults happen, then they end; from then on every run must come to rest in 
 
 import contextlib
 import sys
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -37,6 +37,9 @@ _LOOK_EVERY_S: Final = 600.0
 _WAKES_MAX: Final = 5_000
 # How late a look around may come while something is owed, and while only people are waited for.
 _SHORT_LEAP_S: Final = 5.0
+# What has been owed, or due, for longer than this can wait a little longer.
+_OLD_MS: Final = 600_000
+_OLD_LEAP_S: Final = 60.0
 _LONG_LEAP_S: Final = 6 * _HOUR_S
 # What the outside world may do to a call, and what is logged because of it.
 _EXPECTED: Final = (
@@ -62,11 +65,15 @@ class Outcome:
 class World:
     """Everything of one seed."""
 
-    def __init__(self, seed: str, steps_max: int = STEPS_MAX) -> None:
+    def __init__(
+        self, seed: str, steps_max: int = STEPS_MAX, faults: Mapping[str, float] | None = None
+    ) -> None:
         self.seed = seed
         self.chance = Chance(seed)
         self.loop = SimulatedLoop(self.chance.child("turns"), steps_max)
         self.faults = Faults.drawn(self.chance.child("faults"))
+        for name, value in (faults or {}).items():
+            setattr(self.faults, name, value)
         self.chronicle = Chronicle(self.loop.time)
         self.machine = Machine(self.chronicle, self.loop.time)
         self.clock = SimulatedClock(self.loop)
@@ -171,18 +178,17 @@ class World:
 
     def _leap_s(self) -> float:
         """Tell how late the supervisor may look around without any run noticing."""
-        leap_s = _LONG_LEAP_S
-        due_ms: int | None = None
+        leap_s, now_ms = _LONG_LEAP_S, self.clock.now_ms()
         for each in self.chronicle.projected.values():
+            old = now_ms - each.summary.updated_at_ms > _OLD_MS
             if each.outbox:
-                leap_s = min(leap_s, _SHORT_LEAP_S)
+                leap_s = min(leap_s, _OLD_LEAP_S if old else _SHORT_LEAP_S)
             elif each.summary.open_work:
                 leap_s = min(leap_s, self._working_leap_s)
             for deadline in each.deadlines:
-                due_ms = min(due_ms or deadline.due_at_ms, deadline.due_at_ms)
-        if due_ms is None:
-            return leap_s
-        return max(0.0, min(leap_s, (due_ms - self.clock.now_ms()) / 1000))
+                left_s = (deadline.due_at_ms - now_ms) / 1000
+                leap_s = min(leap_s, max(0.0, left_s) if left_s > -_OLD_LEAP_S else _OLD_LEAP_S)
+        return leap_s
 
     def _run_hours(self) -> float:
         hours = 0.0
