@@ -62,6 +62,7 @@ def verify(folder: Path, repository: Path, commit: str, left_out: Collection[str
 def _look(tree: Standing, commit: str, left_out: Collection[str]) -> Checkout:
     head, branch = head_of(tree)
     changed, untracked = compare(tree, commit, left_out)
+    changed += _attributes_not_committed(tree)
     staged = paths_in(
         tree.git(
             *("diff-index", "--cached", "-z", "--name-only", "--no-renames"),
@@ -156,6 +157,17 @@ def _as_committed(tree: Standing, differing: Mapping[str, str | None]) -> frozen
 
 def _ask(tree: Standing, environment: Mapping[str, str], *question: str) -> str:
     return tree.git(*question, environment=environment, timeout_s=CHECKOUT_TIMEOUT_S)
+
+
+def _attributes_not_committed(tree: Standing) -> list[str]:
+    """List attributes beside tracked files that are in no commit, ignored or not.
+
+    They would excuse an edit: git compares a file as its attributes say that it is to be read.
+    """
+    # A folder without tracked files comes as one entry; what is in it excuses nothing.
+    beside = ("ls-files", "--others", "--directory", "-z")
+    every = paths_in(tree.git(*beside, environment=_plain(), timeout_s=CHECKOUT_TIMEOUT_S))
+    return [path for path in every if path.rpartition("/")[2] == ".gitattributes"]
 
 
 def _is_regular(tree: Standing, path: str) -> bool:

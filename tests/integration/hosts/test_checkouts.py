@@ -128,6 +128,22 @@ def test_an_edit_that_git_itself_overlooks_is_found(bench: HostReviewBench) -> N
     assert bench.verify(commit).changed == ("README.md",)
 
 
+@pytest.mark.parametrize("place", ["", "src/", "build/"])
+def test_attributes_of_a_reviewers_own_excuse_no_edit(bench: HostReviewBench, place: str) -> None:
+    commit = bench.prepare_reviewer()
+    tree = bench.tree("code")
+    (tree / place).mkdir(exist_ok=True)
+    (tree / place / ".gitattributes").write_text("* text eol=crlf\n")
+    if place != "build/":
+        edited = tree / place / ("main.py" if place else "README.md")
+        edited.write_bytes(edited.read_bytes().replace(b"\n", b"\r\n"))
+    with open(bench.repository / ".git" / "info" / "exclude", "a") as excluded:
+        excluded.write(".gitattributes\n")
+    # Beside no tracked file they are build output like any other.
+    expected = () if place == "build/" else (f"{place}.gitattributes",)
+    assert bench.verify(commit).changed == expected
+
+
 def test_a_staged_edit_is_named_even_if_the_file_was_put_back(bench: HostReviewBench) -> None:
     commit = bench.prepare_reviewer()
     tree = bench.tree("code")
