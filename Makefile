@@ -47,6 +47,10 @@ check: setup ## Lint, format, types, layers and the quick tidy tests; changes no
 test-kills: setup ## Kill everything KILLS=… times (default 20) and find the same history
 	POINTSMAN_KILLS=$(or $(KILLS),20) $(BIN)/pytest -v tests/crash/test_kill_everything.py
 
+.PHONY: power-cut
+power-cut: setup ## Open images of what a power cut may leave of the journal, for SECONDS=… (60)
+	POINTSMAN_POWER_CUT_SECONDS=$(or $(SECONDS),60) $(BIN)/pytest -v -s tests/crash/test_power_cut.py
+
 .PHONY: bench-definitions
 bench-definitions: setup ## Tell what reading and validating workflow files costs here
 	$(BIN)/python -m tests.harness.definition_bench
