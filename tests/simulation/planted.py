@@ -29,6 +29,7 @@ from pointsman.runtime.gateway.reports import Reports
 from pointsman.storage import keys
 from pointsman.storage.journal import FencedError
 from pointsman.storage.memory_journal import MemoryJournal
+from tests.simulation.faults import Faults
 
 Replacement = Callable[[Any], Any]
 
@@ -252,6 +253,8 @@ def _unsynced(kept: Any) -> Any:
     return commit
 
 
+_CALM: Final = dict.fromkeys((each.name for each in dataclasses.fields(Faults)), 0.0)
+
 PLANTED: Final = (
     Planted("no outbox row is written", ((MemoryJournal, "commit", _without_outbox),)),
     Planted("the reply goes out before the commit", ((RunCore, "_transition", _reply_first),)),
@@ -305,7 +308,7 @@ PLANTED: Final = (
             (run_actor, "review_to_compare", _always(None)),
             (gates, "_not_fresh", _always(None)),
         ),
-        {"head_moved_every_s": 50_000.0, "agent_killed": 0.0, "cancel": 0.0},
+        {**_CALM, "head_moved_every_s": 50_000.0},
     ),
     Planted("a reviewer's checkout is not compared", ((freshness, "misfit", _always(None)),)),
     Planted("nobody sweeps", ((Supervisor, "_sweep", lambda kept: _nothing),)),
