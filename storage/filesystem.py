@@ -7,7 +7,7 @@ import errno
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from pointsman.storage.journal import JournalPlaceError
 
@@ -100,6 +100,13 @@ def free_bytes(folder: Path) -> int:
     return found.f_bavail * found.f_frsize
 
 
+class Size(NamedTuple):
+    """How much of a journal's file is used, and the size of its map; both grow."""
+
+    used_bytes: int
+    map_bytes: int
+
+
 class Room:
     """Keeps a file longer than what is used of it, growing it in steps.
 
@@ -130,6 +137,15 @@ class Room:
     def close(self) -> None:
         """Release the file."""
         os.close(self._descriptor)
+
+
+def sync_file(path: Path) -> None:
+    """Make a file's content and length durable, whoever has written them."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def sync_folder(folder: Path) -> None:

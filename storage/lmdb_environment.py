@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock, RLock
-from typing import Final, NamedTuple, Self, TypeAlias, TypeVar
+from typing import Final, Self, TypeAlias, TypeVar
 from weakref import WeakValueDictionary
 
 import lmdb
@@ -21,10 +21,12 @@ import lmdb
 from pointsman.storage import codec, keys
 from pointsman.storage.filesystem import (
     Room,
+    Size,
     free_bytes,
     is_no_room,
     make_allocated,
     refuse_network,
+    sync_file,
     sync_folder,
 )
 from pointsman.storage.journal import (
@@ -98,13 +100,6 @@ class Txn:
         with self._txn.cursor(db=self._tables[table]) as cursor:
             if cursor.prev() if before and cursor.set_range(before) else cursor.last():
                 yield from cursor.iterprev()
-
-
-class Size(NamedTuple):
-    """How much of the data file is used, and the size of its map; both grow."""
-
-    used_bytes: int
-    map_bytes: int
 
 
 def _format_in(txn: Txn) -> int:
@@ -292,19 +287,11 @@ def _make_whole(folder: Path, map_size: int) -> None:
             _with_a_map_that_fits(env, lambda: _create_tables(env))
             env.close()
             # The last page was written, not synced with what the file's length says of it.
-            _sync_file(making / DATA_FILE)
+            sync_file(making / DATA_FILE)
             with suppress(FileExistsError):  # if another process was faster, its file stays
                 os.link(making / DATA_FILE, folder / DATA_FILE)
     finally:
         shutil.rmtree(making, ignore_errors=True)
-
-
-def _sync_file(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _with_a_map_that_fits(env: lmdb.Environment, call: Callable[[], T]) -> T:

@@ -15,6 +15,7 @@ from pointsman.graph.projection import AttentionItem, Deadline, RunSummary
 from pointsman.graph.run import Run, RunState
 from pointsman.storage import codec, keys
 from pointsman.storage.codec import Schema
+from pointsman.storage.filesystem import Size
 from pointsman.storage.journal import (
     CommandReceipt,
     FencedError,
@@ -25,7 +26,7 @@ from pointsman.storage.journal import (
     Transition,
 )
 from pointsman.storage.keys import Table
-from pointsman.storage.lmdb_environment import MAP_SIZE_BYTES, Environment, Size, Txn
+from pointsman.storage.lmdb_environment import MAP_SIZE_BYTES, Environment, Txn
 from pointsman.storage.lmdb_schedules import LmdbSchedules
 from pointsman.storage.rows import TableRows, TransitionRows, index_rows, transition_rows
 
@@ -104,6 +105,18 @@ class LmdbJournal:
 
     def attention(self, limit: int = 100) -> tuple[AttentionItem, ...]:
         return self._many(codec.ATTENTION, lambda txn: islice(txn.forward(Table.ATTENTION), limit))
+
+    def note_trouble(self, item: AttentionItem) -> None:
+        key = keys.part(item.run_id)
+        row = codec.encode(codec.TROUBLE, key, item)
+        self._environment.write(lambda txn: txn.put(Table.TROUBLES, key, row))
+
+    def end_trouble(self, run_id: str) -> None:
+        key = keys.part(run_id)
+        self._environment.write(lambda txn: txn.delete(Table.TROUBLES, key))
+
+    def troubles(self) -> tuple[AttentionItem, ...]:
+        return self._many(codec.TROUBLE, lambda txn: txn.forward(Table.TROUBLES))
 
     def due(self, now_ms: int, limit: int = 100) -> tuple[Deadline, ...]:
         after_now = keys.number(max(now_ms + 1, 0))
