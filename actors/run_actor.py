@@ -84,6 +84,7 @@ class RunActor:
         self._mailbox = Mailbox(self._handle)
         self._in_flight: dict[str, asyncio.Task[None]] = {}
         self._looks_owed: set[str] = set()
+        self._raised: Exception | None = None
 
     async def assign(self, run_id: str, fencing_token: int) -> None:
         """Take a run: fold it from its checkpoint, do what it owes, look at its open work."""
@@ -121,9 +122,16 @@ class RunActor:
         return dataclasses.replace(message, command=command)
 
     async def wake(self, run_id: str, subject_id: str | None = None) -> None:
-        """Look at an attempt's or a check's work, or at everything the run owes."""
+        """Look at an attempt's or a check's work, or at everything the run owes.
+
+        Raises what the actor's own work for the run has raised since: nobody else is there to
+        be told.
+        """
         if self._core is None or self._core.run_id != run_id:
             return
+        if self._raised is not None:
+            raised, self._raised = self._raised, None
+            raise raised
         if subject_id is None:
             self._start_owed(self._core)
         for subject in (subject_id,) if subject_id is not None else self._core.open_work:
@@ -133,7 +141,7 @@ class RunActor:
         """Let go of the run if nothing is in flight; the actor is then free for another."""
         if self._in_flight or not self._mailbox.empty:
             return False
-        self._core = None
+        self._core, self._raised = None, None
         self._branches.rest()
         return True
 
@@ -172,10 +180,14 @@ class RunActor:
         task.add_done_callback(partial(self._landed, name))
 
     def _landed(self, name: str, task: asyncio.Task[None]) -> None:
-        """What failed stays owed: the supervisor's next sweep starts it again."""
+        """What failed stays owed: the supervisor's next sweep is told, or starts it again."""
         self._in_flight.pop(name, None)
-        if not task.cancelled() and task.exception() is not None:
-            log.error("work_failed", work=name, exc_info=task.exception())
+        error = task.exception() if not task.cancelled() else None
+        if error is not None:
+            log.error("work_failed", work=name, exc_info=error)
+            # Of a run that it no longer holds there is nothing to tell.
+            if isinstance(error, Exception) and not isinstance(error, NotAssignedError):
+                self._raised = error
 
     async def _perform(self, core: RunCore, intent: Intent) -> None:
         """Issue one intent until the host has answered, and record what it answered."""

@@ -15,10 +15,11 @@ from pointsman.actors.clock import Clock
 from pointsman.actors.crash_points import CrashPoint, CrashPoints
 from pointsman.actors.messages import Answer, Message, Unavailable
 from pointsman.actors.pool import Pool, PoolExhaustedError
+from pointsman.actors.troubles import Troubles
 from pointsman.actors.workers import LeaseLostError, Worker, WorkerLostError
 from pointsman.graph import ids
 from pointsman.graph.commands import FireDeadline
-from pointsman.storage.journal import Journal
+from pointsman.storage.journal import Journal, JournalError
 
 log = structlog.get_logger()
 
@@ -33,6 +34,9 @@ _IDLE_BEFORE_PASSIVATION_MS: Final = 15_000
 _RELIEVE_EVERY_S: Final = 0.05
 _GROW_AFTER_S: Final = 1.0
 _CALLS_AT_ONCE_MAX: Final = 32
+_DUE_AT_ONCE_MAX: Final = 100
+_DUE_OF_RUN_MAX: Final = 20
+_WELL_AFTER_CALLS: Final = 3
 # A wake of the sweep that finds no worker is made good by the next one.
 _SWEEP_PATIENCE_S: Final = 2.0
 _REST_MS: Final = 2_000
@@ -40,19 +44,21 @@ _REST_MAX_MS: Final = 300_000
 
 
 class RunInTroubleError(Exception):
-    """No worker can take the run: its own state or our code raises. It rests for a while."""
+    """No worker can go on with the run: its own state or our code raises. It rests for a while."""
 
 
 @dataclass(slots=True)
 class _Lease:
     """A run's place at a worker. ``lock`` serialises leasing, not the commands.
 
-    After a failure to take the run it rests, twice as long each time: each try costs a process.
+    After a failure to go on with the run it rests, twice as long each time: each try costs a
+    process. ``calls_well`` counts what has come through since it was last taken up.
     """
 
     worker: Worker | None = None
     rest_ms: int = 0
     rests_until_ms: int = 0
+    calls_well: int = 0
     pending: int = 0
     used_at_ms: int = 0
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -91,6 +97,7 @@ class Supervisor:
         self._grow_after_s = grow_after_s
         self._crash = crash or CrashPoints()
         self._leases: dict[str, _Lease] = {}
+        self._troubles = Troubles(journal, clock)
         self._loop: asyncio.Task[None] | None = None
         self._relief: asyncio.Task[None] | None = None
 
@@ -132,13 +139,18 @@ class Supervisor:
         try:
             worker = await self._leased(run_id, lease, patience_s)
             await worker.wake(run_id, subject_id)
+            self._went_well(run_id, lease)
         except PoolExhaustedError:
             log.warning("no_worker", run_id=run_id)
         except RunInTroubleError:
             pass  # it was logged when it began to rest
-        except WorkerLostError as error:
+        except (WorkerLostError, LeaseLostError) as error:
             log.warning("worker_lost", run_id=run_id, error=repr(error))
             await self._forget(lease)
+        except JournalError:
+            raise  # the store's trouble, not the run's
+        except Exception as error:  # noqa: BLE001 - whatever a run's code raises is its own
+            await self._set_aside(run_id, lease, error)
         finally:
             lease.pending -= 1
             lease.used_at_ms = self._clock.now_ms()
@@ -152,7 +164,9 @@ class Supervisor:
         for _ in range(_DELIVERIES_MAX):
             try:
                 worker = await self._leased(message.run_id, lease)
-                return await worker.tell(message)
+                answer = await worker.tell(message)
+                self._went_well(message.run_id, lease)
+                return answer
             except PoolExhaustedError:
                 return Unavailable(code="no_worker", message="all workers are busy; try again")
             except RunInTroubleError:
@@ -163,6 +177,10 @@ class Supervisor:
             except (WorkerLostError, LeaseLostError) as error:
                 log.warning("worker_lost", run_id=message.run_id, error=repr(error))
                 await self._forget(lease)
+            except JournalError:
+                raise
+            except Exception as error:  # noqa: BLE001 - told again, it raises again
+                await self._set_aside(message.run_id, lease, error)
         return Unavailable(
             code="worker_lost", message="the run's process died again and again; try again later"
         )
@@ -190,13 +208,33 @@ class Supervisor:
                 raise
             except Exception as error:
                 self._pool.discard(worker)
-                lease.rest_ms = min(max(_REST_MS, 2 * lease.rest_ms), _REST_MAX_MS)
-                lease.rests_until_ms = self._clock.now_ms() + lease.rest_ms
-                log.exception("run_in_trouble", run_id=run_id, rest_ms=lease.rest_ms)
+                self._rest(run_id, lease, error)
                 raise RunInTroubleError(run_id) from error
-            lease.worker, lease.rest_ms = worker, 0
+            lease.worker, lease.calls_well = worker, 0
             log.info("run_leased", run_id=run_id, fencing_token=token)
             return worker
+
+    def _rest(self, run_id: str, lease: _Lease, error: Exception) -> None:
+        """Let a run alone for a while, and tell people why."""
+        lease.rest_ms = min(max(_REST_MS, 2 * lease.rest_ms), _REST_MAX_MS)
+        lease.rests_until_ms = self._clock.now_ms() + lease.rest_ms
+        log.error("run_in_trouble", run_id=run_id, rest_ms=lease.rest_ms, exc_info=error)
+        self._troubles.begin(run_id, error)
+
+    async def _set_aside(self, run_id: str, lease: _Lease, error: Exception) -> None:
+        """Take a run that raises from its worker, whose state is not known any more."""
+        await self._forget(lease)
+        self._rest(run_id, lease, error)
+
+    def _went_well(self, run_id: str, lease: _Lease) -> None:
+        """Believe that a run is out of trouble once several calls in a row came through.
+
+        The first is no proof: what a worker does with the run on its own raises a moment later.
+        """
+        lease.calls_well += 1
+        if lease.calls_well >= _WELL_AFTER_CALLS and lease.worker is not None:
+            lease.rest_ms = 0
+            self._troubles.end(run_id)
 
     async def _lent(self, patience_s: float | None) -> Worker:
         """Borrow a worker; while somebody waits for one, those that can be spared are taken."""
@@ -259,7 +297,11 @@ class Supervisor:
         return not held and bool(self._journal.outbox(run_id))
 
     async def _fire_due(self) -> None:
-        due = self._journal.due(self._clock.now_ms())
+        # Those of resting runs stay due; they must not hide the others behind a page of their own.
+        now_ms = self._clock.now_ms()
+        resting = {run for run, lease in self._leases.items() if now_ms < lease.rests_until_ms}
+        found = self._journal.due(now_ms, _DUE_AT_ONCE_MAX + _DUE_OF_RUN_MAX * len(resting))
+        due = [each for each in found if each.run_id not in resting][:_DUE_AT_ONCE_MAX]
         fires = [Message(d.run_id, FireDeadline(deadline_id=d.deadline_id)) for d in due]
         await self._all([self.tell(message) for message in fires])
 
@@ -301,6 +343,8 @@ class Supervisor:
                 if not let_go:
                     return
                 self._pool.give_back(lease.worker)
+                lease.rest_ms = 0  # it was left with nothing undone
+                self._troubles.end(run_id)
                 log.info("run_passivated", run_id=run_id)
             lease.worker = None
         # A command that came meanwhile waits for the lock and still holds this very lease;

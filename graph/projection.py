@@ -40,6 +40,8 @@ class AttentionKind(StrEnum):
     UNRESOLVED = "unresolved"
     NATIVE_REQUEST = "native_request"
     PROCESSES_LEFT = "processes_left"
+    # Of no projection: the supervisor tells it of a run whose own state cannot be taken up.
+    RUN_IN_TROUBLE = "run_in_trouble"
 
 
 class AttentionItem(Model):

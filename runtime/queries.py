@@ -174,7 +174,9 @@ def known_summary(journal: Journal, run_id: str) -> RunSummary:
 
 def run_view(journal: Journal, run_id: str) -> RunView:
     """Return a run as it is now; raises ``run_unknown``."""
-    return view_of(known_run(journal, run_id))
+    view = view_of(known_run(journal, run_id))
+    troubles = [_attention(each) for each in journal.troubles() if each.run_id == run_id]
+    return view.model_copy(update={"attention": [*troubles, *view.attention]})
 
 
 def view_of(run: Run) -> RunView:
@@ -281,8 +283,9 @@ def runs(
 
 
 def attention(journal: Journal, limit: int = 100) -> list[AttentionView]:
-    """Return what waits for a person, longest waiting first."""
-    return [_attention(item) for item in journal.attention(limit)]
+    """Return what waits for a person, longest waiting first; runs in trouble come before all."""
+    items = (*journal.troubles(), *journal.attention(limit))
+    return [_attention(item) for item in items[:limit]]
 
 
 def trace(

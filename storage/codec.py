@@ -87,6 +87,7 @@ LEASE: Final = Schema("lease", 1, TypeAdapter(LeaseRow))
 LOG: Final = Schema("log", 1, TypeAdapter(LogEntry))
 SCHEDULE: Final = Schema("schedule", 1, TypeAdapter(Schedule))
 OCCURRENCE: Final = Schema("occurrence", 1, TypeAdapter(Occurrence))
+TROUBLE: Final = Schema("trouble", 1, TypeAdapter(AttentionItem))
 
 SCHEMAS: Final[tuple[Schema[Any], ...]] = (
     FORMAT,
@@ -103,6 +104,7 @@ SCHEMAS: Final[tuple[Schema[Any], ...]] = (
     LOG,
     SCHEDULE,
     OCCURRENCE,
+    TROUBLE,
 )
 
 # Rows that follow from the events. A migration writes them anew, so they need no upcasts.
@@ -122,6 +124,7 @@ OF_TABLE: Final[Mapping[Table, Schema[Any]]] = {
     Table.ATTENTION: ATTENTION,
     Table.SCHEDULES: SCHEDULE,
     Table.OCCURRENCES: OCCURRENCE,
+    Table.TROUBLES: TROUBLE,
 }
 
 

@@ -182,6 +182,21 @@ class Journal(Protocol):
         """Return what waits for a person, longest waiting first."""
         ...
 
+    def note_trouble(self, item: AttentionItem) -> None:
+        """Durably keep that a run cannot be taken up, in the place of what was said before.
+
+        It is no part of the run: nothing of the run is read or written.
+        """
+        ...
+
+    def end_trouble(self, run_id: str) -> None:
+        """Durably forget a run's trouble; no matter if it has none."""
+        ...
+
+    def troubles(self) -> tuple[AttentionItem, ...]:
+        """Return every run's trouble, in the order of their ids; ``attention`` has none of them."""
+        ...
+
     def due(self, now_ms: int, limit: int = 100) -> tuple[Deadline, ...]:
         """Return deadlines at or before ``now_ms``, earliest first."""
         ...

@@ -37,6 +37,8 @@ class Table(StrEnum):
     OCCURRENCES = "occurrences"  # occurrence
     OCCURRENCES_OF = "occurrences_of"  # schedule, made at, occurrence -> nothing
     OCCURRENCES_PENDING = "occurrences_pending"  # made at, occurrence -> nothing
+    # Runs that no worker can take. A journal of before gets the table when it is next written.
+    TROUBLES = "troubles"  # run
 
 
 FORMAT_KEY: Final = b"format"

@@ -51,6 +51,7 @@ class MemoryDisk:
                 codec.LOG,
                 codec.SCHEDULE,
                 codec.OCCURRENCE,
+                codec.TROUBLE,
             )
         }
 
@@ -140,6 +141,18 @@ class MemoryJournal:
         items = [item for each in self._projections() for item in each.attention]
         items.sort(key=lambda item: (item.since_ms, item.run_id, item.item_id))
         return tuple(items[:limit])
+
+    def note_trouble(self, item: AttentionItem) -> None:
+        with self._disk.lock:
+            key = keys.part(item.run_id)
+            self._table(codec.TROUBLE)[key] = codec.encode(codec.TROUBLE, key, item)
+
+    def end_trouble(self, run_id: str) -> None:
+        with self._disk.lock:
+            self._table(codec.TROUBLE).pop(keys.part(run_id), None)
+
+    def troubles(self) -> tuple[AttentionItem, ...]:
+        return tuple(sorted(self._all(codec.TROUBLE), key=lambda item: item.run_id))
 
     def due(self, now_ms: int, limit: int = 100) -> tuple[Deadline, ...]:
         return tuple(each for each in self._deadlines() if each.due_at_ms <= now_ms)[:limit]

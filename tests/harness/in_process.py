@@ -50,7 +50,10 @@ class InProcessWorker:
 
     async def wake(self, run_id: str, subject_id: str | None = None) -> None:
         self._demand_alive()
-        await self._actor.wake(run_id, subject_id)
+        try:
+            await self._actor.wake(run_id, subject_id)
+        except FencedError as error:
+            raise LeaseLostError(str(error)) from error
 
     async def passivate(self) -> bool:
         self._demand_alive()

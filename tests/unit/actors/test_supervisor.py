@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 import pytest
 
 from pointsman.actors.mailbox import Mailbox
-from pointsman.actors.messages import Message, Unavailable
+from pointsman.actors.messages import Answer, Message, Unavailable
 from pointsman.actors.pool import Pool
 from pointsman.actors.supervisor import Supervisor
 from pointsman.graph import commands as cmd
@@ -14,6 +14,7 @@ from pointsman.graph import ids
 from pointsman.graph.rejections import Rejected
 from pointsman.graph.replies import Reply
 from pointsman.graph.run import RunState
+from pointsman.graph.work import WorkAggregate
 from pointsman.storage.journal import JournalFullError
 from pointsman.storage.memory_journal import MemoryDisk, MemoryJournal
 from tests.harness.core import BASE_COMMIT, workflow
@@ -207,6 +208,55 @@ async def test_a_run_in_trouble_does_not_keep_the_others_from_their_deadlines(
     assert isinstance(refused, Unavailable)
     assert refused.code == "run_in_trouble"
     assert pool.lent == 1, "and it does not use up workers"
+
+
+@story
+async def test_a_run_whose_code_raises_is_set_aside_with_an_attention_item_until_it_goes_on(
+    bench: Bench,
+) -> None:
+    troubled, fine = await bench.begin(1), await bench.begin(2)
+    await bench.until(lambda: bench.status(troubled) == bench.status(fine) == "launched")
+    tell, poisoned = InProcessWorker.tell, True
+
+    async def raising(worker: InProcessWorker, message: Message) -> Answer:
+        assert not (poisoned and message.run_id == troubled), "its code path raises"
+        return await tell(worker, message)
+
+    cancel = cmd.CancelRun(requested_by="ann")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(InProcessWorker, "tell", raising)
+        refused = await bench.supervisor.tell(Message(troubled, cancel, "cancel"))
+        assert isinstance(refused, Unavailable)
+        assert refused.code == "run_in_trouble"
+        (item,) = bench.journal.troubles()
+        assert (item.run_id, item.kind) == (troubled, "run_in_trouble")
+        assert "its code path raises" in item.detail
+        assert isinstance(await bench.supervisor.tell(Message(fine, cancel, "cancel")), Reply)
+        after = Supervisor(bench.journal, Pool(bench.workers), bench.clock)
+        assert bench.journal.troubles() == (item,), "it outlives the supervisor"
+        poisoned = False
+        assert isinstance(await after.tell(Message(troubled, cancel, "cancel")), Reply)
+        for _ in range(2):
+            await after.tell(Message(troubled, cmd.Advance()))
+    assert bench.journal.troubles() == ()
+
+
+@story
+async def test_what_a_workers_own_work_raises_is_told_of_its_run(bench: Bench) -> None:
+    run_id = await bench.begin(1)
+    await bench.until(lambda: bench.status(run_id) == "launched")
+
+    async def raising(attempt_id: str) -> WorkAggregate:
+        raise AssertionError(f"{attempt_id} is poison")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bench.host, "inspect", raising)
+        (subject,) = bench.journal.summary(run_id).open_work  # type: ignore[union-attr]
+        while not bench.journal.troubles():
+            await bench.supervisor.wake(subject)
+            await asyncio.sleep(0)
+    (item,) = bench.journal.troubles()
+    assert "is poison" in item.detail
 
 
 @story
