@@ -77,6 +77,8 @@ CASES: Final = (
           "test_the_same_start_id_with_other_inputs_is_refused")),
     Case(("open-mercato/cezar#998",), "of two writers the older one is fenced off",
          ("test_a_writer_whose_lease_was_taken_over_is_fenced_off_in_its_own_process",
+          "test_an_engine_that_lost_its_lease_is_refused_every_time",
+          "test_a_second_server_is_refused_and_the_first_one_does_not_notice",
           "test_two_hosts_at_once_launch_an_attempt_once")),
     # Questions of the agent.
     Case(("pingdotgg/t3code#5454", "Emanuele-web04/synara#1161"),
