@@ -34,6 +34,7 @@ from pointsman.graph.events import (
 )
 from pointsman.graph.freshness import comparison_due, lost, relied_on, stands
 from pointsman.graph.owed import unfinished
+from pointsman.graph.owed_work import attempt_may_run, check_may_run
 from pointsman.graph.results import CheckResult, GateDecision, ReportResult
 from pointsman.graph.resumption import resumed_by_policy
 from pointsman.graph.review_set import ReviewSet
@@ -124,6 +125,8 @@ def _agent(run: Run, visit: Visit, node: AgentNode) -> tuple[Event, ...]:
         return (started,)
     attempt = visit.attempt
     assert attempt is not None, f"{visit.visit_id} owes no try and has none"
+    if attempt.status is AttemptStatus.REFUSED and attempt_may_run(attempt):
+        return ()  # it is being ended first: a retry beside it would be a second agent
     if attempt.status is AttemptStatus.REFUSED:
         reason, detail = _why_refused(attempt), attempt.outcome_reason or ""
         return _unresolved(visit, reason, detail.removeprefix(f"{reason}: "))
@@ -163,6 +166,8 @@ def _check(run: Run, visit: Visit, node: CheckNode) -> tuple[Event, ...]:
         return (_next_start(visit),)
     check = visit.check
     assert check is not None, f"{visit.visit_id} owes no try and has none"
+    if check.status is CheckTryStatus.REFUSED and check_may_run(check):
+        return ()
     if check.status is CheckTryStatus.REFUSED:
         return _unresolved(visit, UnresolvedReason.CHECK_REFUSED, check.reason or "")
     return _ended_check(visit, node, check) if check.status is CheckTryStatus.ENDED else ()

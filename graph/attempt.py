@@ -64,7 +64,8 @@ class Attempt(Model):
 
     The execution timeout has ``remaining_ms`` left as of ``running_since_ms``; it stands still
     (``None``) before the launch, while a native request is open, and after settlement.
-    ``limit`` says which limit ended the work, if it is ``timed_out``.
+    ``limit`` says which limit ended the work, if it is ``timed_out``. ``turn_unknown`` says why
+    nobody can tell whether a further turn was begun.
     """
 
     attempt_id: str
@@ -82,6 +83,7 @@ class Attempt(Model):
     outcome_reason: str | None = None
     refusal: str | None = None
     refusal_unknown: bool = False
+    turn_unknown: str | None = None
     resumable: bool = False
     lost: bool = False
     resumes: int = 0

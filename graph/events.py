@@ -326,6 +326,15 @@ class ResumeRefused(Model):
     message: str
 
 
+class TurnUnknown(Model):
+    """The host cannot tell whether it began a further turn; what may run of it is being ended."""
+
+    kind: Literal["turn_unknown"] = "turn_unknown"
+    attempt_id: str
+    turn: Literal["reminder", "resume"]
+    message: str
+
+
 class AttemptResumed(Model):
     """The same native session goes on."""
 
@@ -481,6 +490,7 @@ Event = Annotated[
     | AttemptRefused
     | ResumeRequested
     | ResumeRefused
+    | TurnUnknown
     | AttemptResumed
     | RetryRequested
     | CheckStarted

@@ -100,6 +100,7 @@ def _apply(run: Run, event: ev.Event, sequence: int, at_ms: int) -> Run:
             | ev.AttemptRefused()
             | ev.ResumeRequested()
             | ev.ResumeRefused()
+            | ev.TurnUnknown()
             | ev.AttemptResumed()
         ):
             return _attempted(run, event, at_ms)

@@ -32,6 +32,7 @@ AttemptEvent = (
     | ev.AttemptRefused
     | ev.ResumeRequested
     | ev.ResumeRefused
+    | ev.TurnUnknown
     | ev.AttemptResumed
 )
 CheckEvent = ev.CheckStarted | ev.CheckLaunched | ev.CheckRefused | ev.CheckEnded
@@ -101,6 +102,7 @@ def _attempt_fields(attempt: Attempt, event: AttemptEvent, at_ms: int) -> dict[s
                 "resumes": event.number,
                 "resumes_by_policy": attempt.resumes_by_policy + (event.requested_by is None),
                 "interrupted": False,
+                "turn_unknown": None,
                 "outcome": None,
                 "outcome_reason": None,
             }
@@ -112,6 +114,9 @@ def _attempt_fields(attempt: Attempt, event: AttemptEvent, at_ms: int) -> dict[s
                 "outcome": SettlementOutcome.INTERRUPTED,
                 "outcome_reason": event.message,
             }
+        case ev.TurnUnknown(turn=turn, message=message):
+            used = {"reminder": ReminderStatus.DELIVERED} if turn == "reminder" else {}
+            return {"turn_unknown": message, "resume_owed": False, **used}
         case ev.AttemptResumed():
             return {"resume_owed": False, "running_since_ms": at_ms}
         case _:
@@ -183,7 +188,8 @@ def check_changes(visit: Visit, event: CheckEvent) -> dict[str, Any]:
             changes: dict[str, Any] = {"status": CheckTryStatus.LAUNCHED}
         case ev.CheckRefused():
             reason = f"{event.reason}: {event.message}"
-            changes = {"status": CheckTryStatus.REFUSED, "reason": reason}
+            refused = CheckTryStatus.REFUSED
+            changes = {"status": refused, "reason": reason, "unknown": event.unknown}
         case ev.CheckEnded():
             changes = {"status": CheckTryStatus.ENDED, "ended": event.state}
         case _:

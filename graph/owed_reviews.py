@@ -12,7 +12,7 @@ from pointsman.graph.intents import (
     ReleaseWorkspace,
     VerifyCheckout,
 )
-from pointsman.graph.owed_work import interrupt, of_attempt
+from pointsman.graph.owed_work import of_attempt
 from pointsman.graph.results import ReportOutcome
 from pointsman.graph.review_events import Moment
 from pointsman.graph.review_set import ReviewBranch, ReviewSet
@@ -65,7 +65,7 @@ def of_branch(run: Run, review: ReviewSet, branch: ReviewBranch) -> tuple[Intent
     if branch.unresolved is not None or branch.try_owed or attempt is None:
         return ()
     if attempt.refusal_unknown:
-        return (interrupt(run, attempt, "whether it was launched is unknown"),)
+        return of_attempt(run, branch, attempt)
     if attempt.timed_out:
         return of_attempt(run, branch, attempt) if branch.at_launch is not None else ()
     if branch.deadline_passed:

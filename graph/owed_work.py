@@ -39,7 +39,7 @@ def attempt_may_run(attempt: Attempt) -> bool:
 
 def check_may_run(check: CheckTry) -> bool:
     """Tell whether the host may have processes of a check."""
-    return check.status in OPEN_CHECK and not check.interrupted
+    return (check.status in OPEN_CHECK or check.unknown) and not check.interrupted
 
 
 def interrupt(run: Run, attempt: Attempt, reason: str) -> InterruptExecution:
@@ -60,7 +60,10 @@ def cancel(run: Run, check: CheckTry) -> CancelCheck:
 
 def of_attempt(run: Run, tried: Tried, attempt: Attempt) -> tuple[Intent, ...]:
     """Return what an attempt of a visit or a branch owes."""
-    if attempt.status in (AttemptStatus.SETTLED, AttemptStatus.REFUSED):
+    unknown = attempt.refusal_unknown or attempt.turn_unknown is not None
+    if unknown and attempt_may_run(attempt):
+        return (interrupt(run, attempt, "whether its work was begun cannot be known"),)
+    if unknown or attempt.status in (AttemptStatus.SETTLED, AttemptStatus.REFUSED):
         return ()
     if attempt.timed_out:
         over = isinstance(tried, ReviewBranch) and tried.deadline_passed
@@ -118,6 +121,8 @@ def _launch(run: Run, tried: Tried, attempt: Attempt) -> LaunchExecution:
 
 def of_check(run: Run, visit: Visit, check: CheckTry) -> tuple[Intent, ...]:
     """Return what a start of a check owes."""
+    if check.unknown and check_may_run(check):
+        return (cancel(run, check),)
     if check.status is not CheckTryStatus.SCHEDULED:
         return ()
     node = run.workflow.nodes[visit.node]

@@ -49,6 +49,7 @@ class CheckTry(Model):
     interrupted: bool = False
     ended: CheckExited | CheckLost | None = None
     reason: str | None = None
+    unknown: bool = False
 
 
 class OpenGate(Model):

@@ -244,6 +244,8 @@ def _of_attempt(event: ev.Event) -> str | None:
             )
         case ev.AttemptResumed(attempt_id=attempt):
             return f"attempt {_short(attempt)} goes on"
+        case ev.TurnUnknown(attempt_id=attempt, turn=turn, message=message):
+            return f"whether the {turn} of {_short(attempt)} was taken cannot be known: {message}"
         case ev.ResumeRefused(attempt_id=attempt, message=message):
             return f"attempt {_short(attempt)} could not go on: {message}"
         case _:

@@ -65,11 +65,13 @@ def _over(attempt: Attempt) -> bool:
     A reminder, an answer or a resume that was owed when the limit came is never issued any more,
     so nothing may wait for it.
     """
-    return attempt.timed_out and attempt.interrupted
+    return (attempt.timed_out or attempt.turn_unknown is not None) and attempt.interrupted
 
 
 def _settle(attempt: Attempt, work: WorkAggregate) -> tuple[Event, ...]:
     over = _over(attempt)
+    if attempt.turn_unknown is not None and not over:
+        return ()
     follow_up = attempt.reminder is ReminderStatus.OWED or any(e.answered for e in attempt.requests)
     if follow_up and not over:
         return ()
@@ -77,10 +79,14 @@ def _settle(attempt: Attempt, work: WorkAggregate) -> tuple[Event, ...]:
     if not isinstance(judged, Settled):
         return ()
     outcome = SettlementOutcome.TIMED_OUT if attempt.timed_out else judged.outcome
+    if attempt.turn_unknown is not None and not attempt.timed_out:
+        outcome = SettlementOutcome.INTERRUPTED
     unreported = attempt.report is None and attempt.reminder is ReminderStatus.UNUSED
     if outcome is SettlementOutcome.SUCCEEDED and unreported:
         return (ReminderIssued(attempt_id=attempt.attempt_id),)
-    reason = limit_in_words(attempt) if attempt.timed_out else judged.reason
+    reason = attempt.turn_unknown or judged.reason
+    if attempt.timed_out:
+        reason = limit_in_words(attempt)
     return (
         AttemptSettled(attempt_id=attempt.attempt_id, outcome=outcome, reason=reason, work=work),
     )

@@ -17,6 +17,7 @@ from pointsman.graph.events import (
     NativeRequestClosed,
     ReminderDelivered,
     ResumeRefused,
+    TurnUnknown,
     WorkInterrupted,
     WorkspacePrepared,
     WorkspaceRefused,
@@ -175,6 +176,10 @@ def _refused(intent: Intent, reason: str, message: str, *, unknown: bool = False
             return AttemptRefused(
                 attempt_id=attempt, unknown=unknown, reason=reason, message=message
             )
+        case SendReminder(attempt_id=attempt) if unknown:
+            return TurnUnknown(attempt_id=attempt, turn="reminder", message=message)
+        case ResumeExecution(attempt_id=attempt) if unknown:
+            return TurnUnknown(attempt_id=attempt, turn="resume", message=message)
         case SendReminder(attempt_id=attempt):
             # The work itself had settled well; without the reminder it stays without a report.
             return AttemptSettled(

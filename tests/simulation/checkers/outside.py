@@ -1,7 +1,7 @@
 """The outside world: acts once, for what was committed, and never after a cancel is complete."""
 
 from collections.abc import Iterator
-from typing import Final, TypeGuard
+from typing import Final
 
 from pointsman.graph import events as ev
 from pointsman.graph.run import Run
@@ -56,15 +56,13 @@ class OnceAndCommitted(Checker):
 class NothingAfterCancel(Checker):
     """From the event that a run was canceled on, nothing of it runs, and nothing begins.
 
-    But for work of which the host could not tell whether it took the order: of an attempt that is
-    no longer in force then, or was settled without evidence, nobody knows, and a person decides.
+    Not even work of which the host could not tell whether it took the order: that is ended first.
     """
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._requested: set[str] = set()
         self._over: set[str] = set()
-        self._unseen: set[str] = set()
 
     def committed(self, transition: Transition, before: Run | None) -> Iterator[str]:
         run_id = transition.run_id
@@ -74,18 +72,12 @@ class NothingAfterCancel(Checker):
             elif isinstance(each.event, ev.RunCanceled):
                 self._over.add(run_id)
                 yield from self._at_work(run_id)
-            elif _is_unknown(each.event):
-                self._unseen.add(each.event.attempt_id)
             elif run_id in self._requested and isinstance(each.event, _GOES_ON):
                 yield f"{run_id}: {each.event.kind} after the cancel was committed"
 
     def _at_work(self, run_id: str) -> Iterator[str]:
         for attempt_id, work in self._machine.attempts.items():
-            if (
-                attempt_id.startswith(f"{run_id}.")
-                and work.at_work
-                and attempt_id not in self._unseen
-            ):
+            if attempt_id.startswith(f"{run_id}.") and work.at_work:
                 yield f"{attempt_id}: still runs though the run was canceled"
         for check_id, state in self._machine.checks.items():
             if check_id.startswith(f"{run_id}.") and isinstance(state, CheckRunning):
@@ -100,15 +92,4 @@ class NothingAfterCancel(Checker):
             yield from self._at_work(run_id)
 
 
-_Unseen = ev.AttemptRefused | ev.ResumeRefused | ev.AttemptSettled
 _GOES_ON = (ev.RouteTaken, ev.NodeEntered, ev.AttemptStarted, ev.CheckStarted, ev.ResumeRequested)
-
-
-def _is_unknown(event: ev.Event) -> TypeGuard[_Unseen]:
-    match event:
-        case ev.AttemptRefused(unknown=True) | ev.ResumeRefused(continuity="unknown"):
-            return True
-        case ev.AttemptSettled(work=None):
-            return True
-        case _:
-            return False

@@ -66,7 +66,7 @@ class QuietSettlement(Checker):
                         yield f"{attempt}: a reminder was issued after its report"
                     self._reminded.add(attempt)
                 case ev.AttemptSettled(attempt_id=attempt, work=None):
-                    # The host cannot tell whether it took the reminder: a person decides.
+                    # The host has refused the reminder: a person decides.
                     self._sent.add(attempt)
                 case ev.AttemptSettled(attempt_id=attempt, outcome=SettlementOutcome.SUCCEEDED):
                     work = self._machine.attempts.get(attempt)

@@ -152,9 +152,50 @@ def test_a_launch_that_the_host_cannot_account_for_is_unresolved_and_never_rekey
     process.take("prepare_workspace", path="/w", branch="b", head_commit="c")
     key = process.intent("launch_execution").intent_id
     process.send(cmd.RecordUnknown(intent_id=key, why="records are unreadable"))
+    assert process.visit.unresolved is None, "a retry beside it might be a second agent"
+    process.take("interrupt_execution", left=0)
     assert process.visit.unresolved is not None
     assert process.visit.unresolved.reason == "launch_unknown"
     assert process.owed() == []
+
+
+def test_a_check_that_the_host_cannot_account_for_is_ended_before_a_person_may_start_another() -> (
+    None
+):
+    process = Process().work()
+    key = process.intent("start_check").intent_id
+    process.send(cmd.RecordUnknown(intent_id=key, why="records are unreadable"))
+    assert process.owed() == ["cancel_check"]
+    process.take("cancel_check", left=0)
+    assert process.visit.unresolved is not None
+    assert process.visit.unresolved.reason == "check_refused"
+
+
+def test_a_reminder_nobody_can_tell_of_is_ended_before_it_is_unresolved() -> None:
+    process = Process().launch()
+    process.observe()
+    key = process.intent("send_reminder").intent_id
+    process.send(cmd.RecordUnknown(intent_id=key, why="records are unreadable"))
+    process.observe()
+    assert process.visit.unresolved is None, "its turn may have begun"
+    assert process.owed() == ["interrupt_execution"]
+    process.take("interrupt_execution", left=0)
+    process.observe(stop=Stop(by="engine"))
+    assert process.visit.unresolved is not None
+    assert process.visit.unresolved.reason == "interrupted"
+    assert "records are unreadable" in process.visit.unresolved.detail
+
+
+def test_a_resume_nobody_can_tell_of_is_ended_before_another_is_offered() -> None:
+    process = Process().launch()
+    process.observe(stop=Stop(by="user"), resumable=True)
+    resume(process)
+    key = process.intent("resume_execution").intent_id
+    process.send(cmd.RecordUnknown(intent_id=key, why="records are unreadable"))
+    assert process.owed() == ["interrupt_execution"]
+    process.take("interrupt_execution", left=0)
+    process.observe(stop=Stop(by="engine"), resumable=True)
+    assert actions(process) == ["resume", "retry", "cancel"]
 
 
 def test_a_native_request_is_visible_and_answering_it_adds_no_visit() -> None:
