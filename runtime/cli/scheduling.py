@@ -69,11 +69,11 @@ def keeping(call: Invocation, *, writes: bool = True) -> Iterator[Keeper]:
 
 def _own_journal(call: Invocation, *, writes: bool) -> Journal:
     """Open the journal. Several processes may have it open: no server has to be asked first."""
-    from pointsman.runtime.journals import open_journal
+    from pointsman.runtime.journals import make_data_directory, open_journal
 
     if writes:
         with discovery.usable(call.data):
-            call.data.create()
+            make_data_directory(call.data)
     elif not call.data.journal.exists():
         return MemoryJournal()  # as empty as the directory
     return open_journal(call.data.journal, read_only=not writes)
