@@ -3,8 +3,10 @@
 None of them starts anything. Without a server they read the journal and the host's log files.
 """
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from pointsman.actors.clock import SystemClock
 from pointsman.runtime import discovery
@@ -16,6 +18,9 @@ from pointsman.runtime.cli.review_tables import show_reviews
 from pointsman.runtime.cli.terminal import table
 from pointsman.runtime.queries import RunView
 from pointsman.runtime.review_words import commit_in_short
+
+# The scripted agent's own line; the receipt in it stands in the trace, too.
+_ACCEPTED: Final = re.compile(r'report: \{"ok": true, .*"receipt.*\}')
 
 
 def runs(call: Invocation, states: tuple[str, ...], limit: int) -> int:
@@ -130,6 +135,12 @@ def attention(call: Invocation, limit: int) -> int:
     """List what waits for a person, the longest waiting first, each with what to do."""
     with reading(call.data) as reader:
         items = reader.attention(limit)
+        others = {
+            item.item_id: rendering.other_steps(call, reader.run(item.run_id))
+            if item.kind == "awaiting_review"
+            else []
+            for item in items
+        }
         steps = {
             item.item_id: rendering.first_step(call, reader.run(item.run_id), item.branch)
             for item in items
@@ -146,6 +157,8 @@ def attention(call: Invocation, limit: int) -> int:
         call.terminal.show(f"  {' '.join(item.detail.split())}")
         if steps[item.item_id] is not None:
             call.terminal.show(f"  {steps[item.item_id]}")
+        for step in others[item.item_id]:
+            call.terminal.show(f"  {step}")
     return ExitCode.OK
 
 
@@ -160,8 +173,11 @@ def logs(call: Invocation, name: str, *, follow: bool) -> int:
     # Reading log files needs the host's layout, not a host.
     from pointsman.runtime.hosts.assembly import output_logs
 
-    for subject, path in output_logs(call.data, run_id):
+    logs = output_logs(call.data, run_id)
+    for subject, path in logs:
         _print_log(call, subject, path)
+    if not any(path.stat().st_size for _, path in logs):
+        call.terminal.say("There is no output: no agent or check of this run has printed anything.")
     if follow and not ended:
         again = call.next_command("wait", names.short(run_id))
         call.terminal.say(
@@ -190,4 +206,9 @@ def _print_line(call: Invocation, subject: str, line: str) -> None:
     if call.terminal.json:
         call.terminal.row({"subject": subject, "line": line})
     else:
-        call.terminal.show(f"{subject.partition('.')[2]} | {line}")
+        call.terminal.show(f"{subject.partition('.')[2]} | {_readable(line)}")
+
+
+def _readable(line: str) -> str:
+    """Shorten what the scripted agent prints of an accepted report; --json has the receipt."""
+    return "reported: accepted" if _ACCEPTED.fullmatch(line) else line

@@ -6,10 +6,11 @@ from typing import Any, Final
 
 from pointsman.graph import ids
 from pointsman.graph.allowed import Action, AllowedAction, in_words
+from pointsman.runtime.cli import decided_commits
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.names import short
 from pointsman.runtime.queries import RunView
-from pointsman.runtime.review_views import GateReviewView
+from pointsman.runtime.review_views import BranchState, BranchView, GateReviewView
 from pointsman.runtime.review_words import commit_in_short
 from pointsman.runtime.trace import uncommitted
 
@@ -59,6 +60,12 @@ def first_step(call: Invocation, view: RunView, branch: str | None) -> str | Non
             return _step(call, view, allowed, None)[1]
     steps = next_steps(call, view)
     return steps[0][1] if steps else None
+
+
+def other_steps(call: Invocation, view: RunView) -> list[str]:
+    """Return what may be done about a gate whose review is stale, beside the first step."""
+    again = [each for each in view.allowed_actions if each.action is Action.REVIEW_AGAIN]
+    return [_step(call, view, each, None)[1] for each in again] if view.gate is not None else []
 
 
 def _step(
@@ -112,10 +119,32 @@ def show_rest(call: Invocation, view: RunView) -> None:
     """Show people how a run rests, where its work is, and what to do next."""
     call.terminal.say()
     call.terminal.show(headline(view), style=STATE_STYLES[view.state])
-    for name, text in _facts(view):
+    for name, text in _facts(call, view):
         call.terminal.show(f"  {name:<11}{text}")
     for purpose, command in next_steps(call, view):
         call.terminal.show(f"  {purpose:<11}{command}")
+    for hint in _hints(view):
+        call.terminal.show(f"  {'note':<11}{hint}")
+
+
+def _hints(view: RunView) -> Iterator[str]:
+    """Say how going on and trying again differ, of the agents that a person must see to."""
+    actions = {each.action for each in view.allowed_actions}
+    attempts = [view.attempt, *(each.attempt for each in interrupted(view))]
+    known = [each for each in attempts if each is not None]
+    if Action.RESUME in actions:
+        reported = any(each.report is not None for each in known)
+        stands = "; the earlier report stands" if reported else ""
+        yield f"resume goes on in the same session{stands}"
+    if Action.RETRY in actions and known:
+        yield "retry begins anew in a new session; counts as one visit"
+
+
+def interrupted(view: RunView) -> list[BranchView]:
+    """Return the reviewers that wait for a person to resume or retry them."""
+    open_reviews = [each for each in view.reviews.values() if each.under_way]
+    found = [branch for review in open_reviews for branch in review.branches]
+    return [branch for branch in found if branch.state is BranchState.INTERRUPTED]
 
 
 def comments(view: RunView) -> Iterator[tuple[str, list[str]]]:
@@ -142,8 +171,9 @@ def headline(view: RunView) -> str:
         detail = " ".join(view.unresolved.detail.split())
         return f"{said} at {view.node} ({view.unresolved.reason}): {detail}"
     if view.state == "unresolved":
-        waiting = [item.branch for item in view.attention if item.branch is not None]
-        return f"{said} at {view.node}: {', '.join(waiting)}"
+        waiting = [item for item in view.attention if item.branch is not None]
+        causes = [f"{each.branch}: {' '.join(each.detail.split())}" for each in waiting]
+        return f"{said} at {view.node}: {'; '.join(causes)}"
     asked = [item for item in view.attention if item.kind == "native_request"]
     if asked:
         return f"{asked[0].title}: {asked[0].detail}"
@@ -157,7 +187,7 @@ def _relied_on(review: GateReviewView) -> str:
     return f"{at}, by {review.join}; the change is at {commit_in_short(review.head_seen)}: stale"
 
 
-def _facts(view: RunView) -> Iterator[tuple[str, str]]:
+def _facts(call: Invocation, view: RunView) -> Iterator[tuple[str, str]]:
     yield "run", view.run_id
     if view.gate is not None and view.gate.review is not None:
         yield "reviewed", _relied_on(view.gate.review)
@@ -168,10 +198,9 @@ def _facts(view: RunView) -> Iterator[tuple[str, str]]:
     if view.branch is not None:
         head = f" at {view.head_commit[:10]}" if view.head_commit else ""
         yield "branch", f"{view.branch}{head}"
-        base = view.base_commit[:10]
-        yield "look", f"git -C {view.repository} diff {base}...{view.branch}"
-    if view.state == "completed" and view.branch is not None:
-        yield "take it", f"git -C {view.repository} merge {view.branch}"
+    yield from decided_commits.looks(view)
+    for note in decided_commits.notes(call, view):
+        yield "note", note
     if view.processes_left:
         left = ", ".join(f"{count} of {name}" for name, count in view.processes_left.items())
         yield "processes", f"not ended: {left}"

@@ -9,7 +9,7 @@ from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.review_lines import values_in_words
 from pointsman.runtime.cli.terminal import table
 from pointsman.runtime.queries import RunView
-from pointsman.runtime.review_views import BranchView, ReviewView, VerifiedView
+from pointsman.runtime.review_views import BranchState, BranchView, ReviewView, VerifiedView
 from pointsman.runtime.review_words import frozen_at
 
 
@@ -21,6 +21,8 @@ def show_reviews(call: Invocation, view: RunView) -> None:
             call.terminal.show(line)
         columns = {"reviewer": "bold", "state": "", "claims": "", "worktree": "", "deadline": "dim"}
         call.terminal.show(table(columns, [_row(branch) for branch in review.branches]))
+        for line in _uncounted(review):
+            call.terminal.show(line)
         for line in _threads(review):
             call.terminal.show(line, style="dim")
 
@@ -61,6 +63,17 @@ def _seen(branch: BranchView) -> str:
     when = "after" if branch.at_settlement is not None else "before"
     detail = f": {seen.detail}" if seen.detail else ""
     return f"{seen.verdict.replace('_', ' ')} {when} its work{detail}"
+
+
+def _uncounted(review: ReviewView) -> Iterator[str]:
+    """Say of whom the claim stands there and does not count, as its work did not settle well."""
+    for branch in review.branches:
+        reported = branch.attempt is not None and branch.attempt.report is not None
+        if reported and branch.state is BranchState.INTERRUPTED:
+            yield (
+                f"  {branch.branch}: its report does not count unless its session is resumed"
+                " and settles well"
+            )
 
 
 def _threads(review: ReviewView) -> Iterator[str]:
