@@ -120,11 +120,12 @@ class Host(Protocol):
         """Freeze the change at one commit; the same order gets the same commit for good.
 
         ``host_ref`` has ``frozen_commit``, ``base_commit`` (where the change's range begins),
-        ``diff_stat`` (text), ``left_out`` (uncommitted paths, one a line) and ``committed``
-        (bool). A rejection's ``reason`` is one of ``change_uncommitted``, ``change_empty``,
-        ``change_missing``, ``change_unreachable``, ``change_unrelated``, ``branch_changed``,
-        ``workspace_unfinished``, ``workspace_missing``, ``commit_missing``, ``disk_full``,
-        ``git_failed``.
+        ``diff_stat`` (text), ``left_out`` (uncommitted paths, one a line), ``committed`` (bool),
+        ``remote`` (where a ref was found) and, where a log of the head's moves is kept, ``mark``
+        (its last move until now). A rejection's ``reason`` is one of ``change_uncommitted``,
+        ``change_empty``, ``change_missing``, ``change_unreachable``, ``change_unrelated``,
+        ``branch_changed``, ``workspace_unfinished``, ``workspace_missing``, ``commit_missing``,
+        ``disk_full``, ``git_failed``.
         """
         ...
 
@@ -133,7 +134,11 @@ class Host(Protocol):
         ...
 
     async def read_head(self, order: ReadHead) -> HeadReading:
-        """Tell where the change stands now. A pure read, never answered from what was cached."""
+        """Tell where the change stands now. A pure read, never answered from what was cached.
+
+        Where a log of the head's moves is kept, ``returned`` tells whether it was another commit
+        since the order's ``mark``.
+        """
         ...
 
     async def workspaces(self) -> tuple[KeptWorkspace, ...]:

@@ -36,6 +36,7 @@ from pointsman.graph.commands import (
     ObserveHead,
     ObserveWork,
 )
+from pointsman.graph.freshness import overtaken
 from pointsman.graph.intents import Intent, ReleaseWorkspace
 from pointsman.graph.owed import turns_begun
 from pointsman.graph.rejections import Rejected
@@ -115,7 +116,7 @@ class RunActor:
             assert core.run is not None, "only a run has a review"
             order = owed_reviews.read_head(core.run, review)
             reading = await read_head(self._host, order)
-            if reading.head_commit not in (None, review.frozen_commit):
+            if overtaken(review, reading):
                 moved = ObserveHead(visit_id=order.visit_id, reading=reading)
                 await self._tell_fact(core.run_id, moved)
         command = command.model_copy(update={"head": reading})

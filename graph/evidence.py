@@ -26,9 +26,14 @@ class Checkout(Model):
 
 
 class HeadReading(Model):
-    """The head of the change under review as it is now; ``None`` if it cannot be known."""
+    """The head of the change under review as it is now; ``None`` if it cannot be known.
+
+    ``returned`` tells that it was another one since the change was frozen, and is back: known
+    only where a log of its moves is kept (the repository's own branches).
+    """
 
     head_commit: str | None
+    returned: bool = False
     unavailable: str | None = None
 
 

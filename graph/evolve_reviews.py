@@ -139,6 +139,7 @@ def _frozen(run: Run, event: rev.ChangeFrozen) -> Run:
         diff_stat=event.diff_stat,
         left_out=event.left_out,
         committed=event.committed,
+        mark=event.mark,
     )
     changed = _set_aside(run, run.reviews.get(node.join))
     changed = _with_review(_with_visit(changed, try_owed=False), review)
@@ -198,7 +199,7 @@ def _deadline_passed(run: Run, branch_id: str) -> Run:
 
 def _compared(run: Run, event: rev.HeadCompared, sequence: int) -> Run:
     changed = _with_visit(run, comparison=HeadComparison(head=event.head, why=event.why))
-    if event.head is None or event.head == event.frozen_commit:
+    if event.head is None or (event.head == event.frozen_commit and not event.returned):
         return changed
     for review in run.reviews.values():
         if review.review_set_id == event.review_set_id:

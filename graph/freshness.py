@@ -14,6 +14,7 @@ from pointsman.graph.definition import (
     ParallelNode,
 )
 from pointsman.graph.events import NodeUnresolved, UnresolvedReason
+from pointsman.graph.evidence import HeadReading
 from pointsman.graph.review_events import JoinOutcome
 from pointsman.graph.review_set import ReviewSet
 from pointsman.graph.run import Run, Visit
@@ -71,8 +72,17 @@ def lost(run: Run, visit: Visit) -> NodeUnresolved | None:
     return NodeUnresolved(node=visit.node, visit_id=visit.visit_id, reason=reason, detail=detail)
 
 
+def overtaken(review: ReviewSet, reading: HeadReading) -> bool:
+    """Tell whether a head that was read shows that the change has moved since it was frozen."""
+    if reading.head_commit is None:
+        return False
+    return reading.returned or reading.head_commit != review.frozen_commit
+
+
 def moved(review: ReviewSet) -> str:
     """Tell that the head is another one than was reviewed."""
+    if review.stale == review.frozen_commit:
+        return f"{in_words(review.change)} has moved since {review.stale} was reviewed, and is back"
     return (
         f"{in_words(review.change)} is at {review.stale}, and {review.frozen_commit} was reviewed"
     )

@@ -72,7 +72,10 @@ class VerifyCheckout(Model):
 
 
 class ReadHead(Model):
-    """Look where the change under review stands now, before ``visit_id`` goes on. A pure read."""
+    """Look where the change under review stands now, before ``visit_id`` goes on. A pure read.
+
+    ``mark`` names the last move of its head until it was frozen at ``frozen_commit``, if known.
+    """
 
     kind: Literal["read_head"] = "read_head"
     intent_id: str
@@ -80,6 +83,8 @@ class ReadHead(Model):
     visit_id: str
     repository: str
     change: Change
+    frozen_commit: str
+    mark: str | None = None
 
 
 class LaunchExecution(Model):

@@ -56,6 +56,8 @@ def read_head(run: Run, review: ReviewSet) -> ReadHead:
         visit_id=run.visit.visit_id,
         repository=run.repository,
         change=review.change,
+        frozen_commit=review.frozen_commit,
+        mark=review.mark,
     )
 
 

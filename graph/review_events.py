@@ -15,7 +15,8 @@ class ChangeFrozen(Model):
     """The host has frozen the change under review at one commit.
 
     ``left_out`` are uncommitted paths that the review does not see; ``committed`` says that the
-    host first committed what was uncommitted, as the definition asks.
+    host first committed what was uncommitted, as the definition asks. ``mark`` names the head's
+    last move until then, where a log of its moves is kept.
     """
 
     kind: Literal["change_frozen"] = "change_frozen"
@@ -28,6 +29,7 @@ class ChangeFrozen(Model):
     diff_stat: str
     left_out: tuple[str, ...] = ()
     committed: bool = False
+    mark: str | None = None
 
 
 class ChangeRefused(Model):
@@ -141,7 +143,8 @@ class BranchEnded(Model):
 class HeadCompared(Model):
     """The head of the change was compared with the frozen commit.
 
-    ``head`` is ``None`` when it could not be known, and ``why`` says so.
+    ``head`` is ``None`` when it could not be known, and ``why`` says so. ``returned``: it is the
+    frozen commit again, and has been another one in between.
     """
 
     kind: Literal["head_compared"] = "head_compared"
@@ -151,6 +154,7 @@ class HeadCompared(Model):
     frozen_commit: str
     head: str | None
     why: str | None = None
+    returned: bool = False
 
 
 class JoinOutcome(StrEnum):

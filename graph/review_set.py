@@ -64,6 +64,7 @@ class ReviewSet(Model):
     diff_stat: str = ""
     left_out: tuple[str, ...] = ()
     committed: bool = False
+    mark: str | None = None
     branches: tuple[ReviewBranch, ...] = ()
     outcome: JoinOutcome | None = None
     stale: str | None = None

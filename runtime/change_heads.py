@@ -4,10 +4,11 @@ Always asked anew. A remote is asked a few times with a time limit each, and can
 anything: no password, no key's passphrase, no unknown host.
 """
 
+import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from pointsman.graph.changes import RemoteRef, WorkspaceHead
 from pointsman.graph.evidence import HeadReading
@@ -147,6 +148,49 @@ def workspace_head(change: WorkspaceHead, workspace: Workspace | None) -> HeadRe
     if head is None:
         return HeadReading(head_commit=None, unavailable=f"{change.branch} has no commit")
     return HeadReading(head_commit=head)
+
+
+def own_ref(change: WorkspaceHead | RemoteRef) -> str | None:
+    """Return the ref of the repository itself that a change is; ``None`` if it lies elsewhere."""
+    match change:
+        case WorkspaceHead(branch=branch):
+            return f"refs/heads/{branch}"
+        case RemoteRef(ref=ref, remote="."):
+            return ref
+        case _:
+            return None
+
+
+def last_move(folder: Path, ref: str) -> str | None:
+    """Name the last move of a ref as its log tells it; ``None`` if no log of it is kept."""
+    moves = _moves(folder, ref)
+    return moves[0].name if moves else None
+
+
+def has_returned(folder: Path, ref: str, mark: str | None, commit: str) -> bool:
+    """Tell whether a ref was another commit since the move that ``mark`` names.
+
+    A log that no longer reaches back to it tells nothing.
+    """
+    since: list[str] = []
+    for move in _moves(folder, ref) if mark is not None else ():
+        if move.name == mark:
+            return any(each != commit for each in since)
+        since.append(move.to)
+    return False
+
+
+class _Move(NamedTuple):
+    to: str
+    name: str
+
+
+def _moves(folder: Path, ref: str) -> list[_Move]:
+    shape = ("--date=raw", "--format=%H%x09%gD%x09%gn%x09%ge%x09%gs")
+    told = git_or_none(folder, "reflog", "show", *shape, ref, "--") or ""
+    lines = [line for line in told.splitlines() if line]
+    names = (hashlib.sha256(line.encode("utf-8", "surrogateescape")).hexdigest() for line in lines)
+    return [_Move(line.partition("\t")[0], name) for line, name in zip(lines, names, strict=True)]
 
 
 def off_branch(workspace: Workspace, change: WorkspaceHead, branch: str | None) -> str:

@@ -3,7 +3,7 @@
 from pointsman.graph import ids
 from pointsman.graph.commands import ObserveCheckout, ObserveHead
 from pointsman.graph.evidence import misfit
-from pointsman.graph.freshness import comparison_due, relied_on
+from pointsman.graph.freshness import comparison_due, overtaken, relied_on
 from pointsman.graph.intents import VerifyCheckout
 from pointsman.graph.owed import owed_intents
 from pointsman.graph.rejections import Rejected, RejectionCode
@@ -47,8 +47,7 @@ def observe_head(run: Run, command: ObserveHead) -> Verdict:
     review = relied_on(run)
     if visit.gate is None or visit.gate.decision is not None or review is None:
         return _not_current(command.visit_id)
-    moved = reading.head_commit is not None and reading.head_commit != review.frozen_commit
-    if moved and review.stale is None:
+    if overtaken(review, reading) and review.stale is None:
         return _compared(run, review, command)
     return Accepted(events=(), reply=Reply(run_id=run.run_id))
 
@@ -61,6 +60,7 @@ def _compared(run: Run, review: ReviewSet, command: ObserveHead) -> Accepted:
         frozen_commit=review.frozen_commit,
         head=command.reading.head_commit,
         why=command.reading.unavailable,
+        returned=command.reading.returned,
     )
     return Accepted(events=(compared,), reply=Reply(run_id=run.run_id))
 

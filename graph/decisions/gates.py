@@ -115,10 +115,10 @@ def _not_fresh(gate: OpenGate, command: DecideGate) -> Rejected | None:
             f" ({why or 'nobody looked'}); nothing was decided, try again",
             details={"reviewed": reviewed},
         )
-    if reading.head_commit != reviewed:
+    if reading.returned or reading.head_commit != reviewed:
         return Rejected(
             code=RejectionCode.REVIEW_STALE,
-            message=f"the change is at {reading.head_commit}, and {reviewed} was reviewed",
+            message=f"the change has moved since {reviewed} was reviewed; look again",
             details={"reviewed": reviewed, "head": reading.head_commit},
         )
     return None

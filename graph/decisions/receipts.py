@@ -160,6 +160,7 @@ def _frozen(intent: FreezeChange, receipt: Receipt) -> ChangeFrozen:
         diff_stat=_text(receipt, "diff_stat"),
         left_out=tuple(_text(receipt, "left_out").splitlines()),
         committed=receipt.host_ref.get("committed") is True,
+        mark=_text(receipt, "mark") or None,
     )
 
 

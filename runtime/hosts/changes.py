@@ -10,7 +10,14 @@ from pointsman.graph.changes import RemoteRef, WorkspaceHead
 from pointsman.graph.evidence import Checkout, HeadReading
 from pointsman.graph.intents import FreezeChange, ReadHead, VerifyCheckout
 from pointsman.graph.work import Receipt
-from pointsman.runtime.change_heads import Pause, remote_head, workspace_head
+from pointsman.runtime.change_heads import (
+    Pause,
+    has_returned,
+    last_move,
+    own_ref,
+    remote_head,
+    workspace_head,
+)
 from pointsman.runtime.checkouts import verify
 from pointsman.runtime.frozen import FreezeRefusedError, freeze
 from pointsman.runtime.hosts import processes
@@ -58,9 +65,15 @@ class Changes:
         except FreezeRefusedError as refusal:
             return rejected(order.intent_id, refusal.reason, str(refusal))
         found_at = {"remote": frozen.remote} if frozen.remote is not None else {}
+        change = order.change
+        if isinstance(change, RemoteRef) and frozen.remote is not None:
+            change = change.model_copy(update={"remote": frozen.remote})
+        ref = own_ref(change)
+        mark = last_move(Path(order.repository), ref) if ref is not None else None
         return accepted(
             order.intent_id,
             **found_at,
+            **({"mark": mark} if mark is not None else {}),
             frozen_commit=frozen.frozen_commit,
             base_commit=frozen.base_commit,
             diff_stat=frozen.diff_stat,
@@ -82,11 +95,17 @@ class Changes:
 
     def head(self, order: ReadHead) -> HeadReading:
         """Read where the change stands now."""
+        repository = Path(order.repository)
         match order.change:
             case WorkspaceHead(workspace_key=key):
-                return workspace_head(order.change, self._worktrees.find(key))
+                reading = workspace_head(order.change, self._worktrees.find(key))
             case RemoteRef():
-                return remote_head(Path(order.repository), order.change, self._pause)
+                reading = remote_head(repository, order.change, self._pause)
+        ref = own_ref(order.change)
+        if ref is None or reading.head_commit is None:
+            return reading
+        returned = has_returned(repository, ref, order.mark, order.frozen_commit)
+        return reading.model_copy(update={"returned": returned})
 
     def _left_out(self, workspace: Workspace | None) -> frozenset[str]:
         return self._worktrees.left_out(workspace) if workspace is not None else frozenset()

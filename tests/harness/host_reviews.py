@@ -116,13 +116,20 @@ class HostReviewBench(LocalBench):
         )
         return self.call(self.host.verify_checkout(order))
 
-    def head(self, change: WorkspaceHead | RemoteRef = OWN_HEAD) -> HeadReading:
+    def head(
+        self,
+        change: WorkspaceHead | RemoteRef = OWN_HEAD,
+        frozen: str = "0" * 40,
+        mark: str | None = None,
+    ) -> HeadReading:
         order = ReadHead(
             intent_id="head",
             run_id=RUN,
             visit_id=REVIEW_SET,
             repository=str(self.repository),
             change=change,
+            frozen_commit=frozen,
+            mark=mark,
         )
         return self.call(self.host.read_head(order))
 

@@ -57,6 +57,41 @@ def test_the_runs_own_head_goes_there_and_back(changed: HostReviewBench) -> None
     assert changed.head().head_commit == a
 
 
+def test_a_head_that_went_away_and_came_back_is_told_from_its_own_log(
+    changed: HostReviewBench,
+) -> None:
+    receipt = changed.freeze()
+    frozen, mark = str(receipt.host_ref["frozen_commit"]), str(receipt.host_ref["mark"])
+    assert not changed.head(OWN_HEAD, frozen, mark).returned
+    git(changed.workspace, "reset", "--quiet", "--hard", "HEAD")
+    assert not changed.head(OWN_HEAD, frozen, mark).returned, "it has moved nowhere"
+    changed.change("again\n")
+    git(changed.workspace, "reset", "--quiet", "--hard", frozen)
+    back = changed.head(OWN_HEAD, frozen, mark)
+    assert (back.head_commit, back.returned) == (frozen, True)
+
+
+def test_a_branch_of_the_repository_itself_that_came_back_is_told_too(
+    changed: HostReviewBench,
+) -> None:
+    git(changed.repository, "branch", "idea", git(changed.workspace, "rev-parse", "HEAD"))
+    idea = RemoteRef(ref="refs/heads/idea", remote=".")
+    receipt = changed.freeze(idea)
+    frozen, mark = str(receipt.host_ref["frozen_commit"]), str(receipt.host_ref["mark"])
+    git(changed.repository, "branch", "--force", "idea", "main")
+    git(changed.repository, "branch", "--force", "idea", frozen)
+    assert changed.head(idea, frozen, mark).returned
+
+
+def test_a_log_that_no_longer_reaches_back_tells_nothing(changed: HostReviewBench) -> None:
+    receipt = changed.freeze()
+    frozen, mark = str(receipt.host_ref["frozen_commit"]), str(receipt.host_ref["mark"])
+    changed.change("again\n")
+    git(changed.workspace, "reset", "--quiet", "--hard", frozen)
+    git(changed.repository, "reflog", "expire", "--expire=all", "--all")
+    assert not changed.head(OWN_HEAD, frozen, mark).returned
+
+
 def test_uncommitted_changes_do_not_move_the_head(changed: HostReviewBench) -> None:
     head = changed.head()
     (changed.workspace / "change.txt").write_text("edited\n")

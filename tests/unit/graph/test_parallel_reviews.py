@@ -1,7 +1,10 @@
 """Parallel reviewers, their join and its freshness, at the pure core (spec, *Parallel reviews*)."""
 
+from pointsman.graph import commands as cmd
 from pointsman.graph.advance import advance
 from pointsman.graph.events import GateRequested
+from pointsman.graph.evidence import HeadReading
+from pointsman.graph.rejections import Rejected
 from pointsman.graph.results import GateDecision
 from pointsman.graph.review_events import JoinOutcome
 from tests.harness.core import code_of
@@ -46,3 +49,15 @@ def test_no_gate_offers_an_approval_of_a_review_that_did_not_complete() -> None:
     (requested, _) = advance(run)
     assert isinstance(requested, GateRequested)
     assert requested.offered == (GateDecision.REQUEST_CHANGES,)
+
+
+def test_a_head_that_is_back_after_having_moved_unseen_is_refused_all_the_same() -> None:
+    process = ReviewProcess().to_the_gate()
+    back = HeadReading(head_commit=FROZEN, returned=True)
+    gate = process.visit.visit_id
+    process.send(cmd.ObserveHead(visit_id=gate, reading=back))
+    verdict = process.decide_gate(GateDecision.APPROVE, head=back)
+    assert code_of(verdict) == "review_stale"
+    assert isinstance(verdict, Rejected)
+    assert "is back" in verdict.message
+    assert code_of(process.approve(FROZEN)) == "review_stale", "it is withdrawn for good"
