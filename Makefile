@@ -44,8 +44,18 @@ check: setup ## Lint, format, types, layers and the quick tidy tests; changes no
 	$(BIN)/pytest -q -m 'not slow' tests/tidy
 
 .PHONY: test-kills
-test-kills: setup ## Kill everything KILLS=… times (default 20) and find the same history
+test-kills: setup ## Kill at every seam, everything KILLS=… times (20), any process for SECONDS=… (600)
 	POINTSMAN_KILLS=$(or $(KILLS),20) $(BIN)/pytest -v tests/crash/test_kill_everything.py
+	POINTSMAN_KILL_SECONDS=$(or $(SECONDS),600) $(BIN)/pytest -v -rP tests/crash/test_random_kills.py
+	POINTSMAN_EVERY_PASS=1 $(BIN)/pytest -v tests/crash/test_seams_of_the_host.py
+
+.PHONY: bench-restart
+bench-restart: setup ## Tell how fast 100 active runs are back after a kill, with 10,000 waiting
+	$(BIN)/python -m tests.harness.restart_bench
+
+.PHONY: soak
+soak: setup ## Work RUNS=… runs (500) for MINUTES=… (30) through a server and watch it for growth
+	$(BIN)/python -m tests.harness.soak --minutes $(or $(MINUTES),30) --runs $(or $(RUNS),500)
 
 .PHONY: power-cut
 power-cut: setup ## Open images of what a power cut may leave of the journal, for SECONDS=… (60)

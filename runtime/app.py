@@ -6,9 +6,10 @@ and leaves nothing running. The same server stands behind ``serve`` and inside `
 
 import contextlib
 import errno
+import os
 import secrets
-import shutil
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -18,16 +19,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+import structlog
 import uvicorn
 from ulid import ULID
 
 from pointsman.actors.clock import SystemClock
 from pointsman.actors.ray_handles.hosts import spawn_host
-from pointsman.actors.ray_handles.start import start_ray, stop_ray
+from pointsman.actors.ray_handles.start import remove_ray, start_ray, stop_ray, watching_ray
 from pointsman.actors.ray_handles.supervisors import spawn_supervisor
 from pointsman.actors.ray_handles.workers import ActorSettings
 from pointsman.graph import ids
 from pointsman.runtime import discovery, in_actors, logs
+from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.gateway.app import create_app
 from pointsman.runtime.gateway.operations import Operations
@@ -42,6 +45,8 @@ from pointsman.runtime.migrating import migrate_if_older
 from pointsman.runtime.problems import PointsmanError
 
 __all__ = ["Runtime", "open_journal_read_only", "start_runtime"]
+
+log = structlog.get_logger()
 
 _SHARD: Final = 0
 _LOOPBACK: Final = "127.0.0.1"
@@ -122,11 +127,14 @@ def _mint_run_id() -> str:
 
 
 def remove_stale_ray(data: DataDirectory) -> None:
-    """Remove the folder that the Ray of a killed server left; nothing else, whatever is named."""
+    """Remove what the Ray of a killed server left; nothing else, whatever is named.
+
+    Its workers may live on, and would contend with ours for the runs.
+    """
     with contextlib.suppress(FileNotFoundError):
         folder = Path(data.ray.read_text())
         if folder.parent == _RAY_FOLDERS and folder.name.startswith(_RAY_PREFIX):
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_ray(folder)
 
 
 @contextlib.contextmanager
@@ -141,10 +149,26 @@ def _ray(data: DataDirectory) -> Iterator[None]:
     folder.mkdir(mode=0o700)
     try:
         start_ray(folder)
-        yield
+        with watching_ray(partial(_end_without_ray, folder)):
+            yield
     finally:
         stop_ray(folder)
         data.ray.unlink(missing_ok=True)
+
+
+def _end_without_ray(folder: Path, dead: str) -> None:
+    """End this process and its actors as a power cut would: the next start is made for that.
+
+    Nothing is lost, as every acknowledged command stands in the journal, and agents go on.
+    """
+    log.error("ray_lost", dead=dead)
+    print(  # noqa: T201 - whoever began the server sees it end
+        f"The server ends: its {dead} died. Nothing is lost; the next command goes on from here.",
+        file=sys.stderr,
+        flush=True,
+    )
+    remove_ray(folder)
+    os._exit(ExitCode.UNAVAILABLE)
 
 
 @contextlib.contextmanager

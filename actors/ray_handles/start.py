@@ -7,16 +7,20 @@ import secrets
 import shutil
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import ray
-from ray._private import ray_constants
+from ray._private import ray_constants, worker
 
 from pointsman.actors.ray_handles.calls import NAMESPACE
+from pointsman.actors.ray_handles.leftovers import FOLDER_VARIABLE, end_processes_of
 
 _OBJECT_STORE_BYTES: Final = 80 * 1024 * 1024
+# Without either no actor is begun again and no call is answered, for good.
+_VITAL: Final = frozenset({"raylet", "gcs_server"})
+_LOOK_EVERY_S: Final = 0.5
 # One for the life of the process: Ray reads it once, also when it is started a second time.
 _TOKEN: Final = secrets.token_hex(32)
 
@@ -34,6 +38,7 @@ def start_ray(folder: Path) -> None:
     # every interface, unless it is told that this node will have no peers.
     ray_constants.ENABLE_RAY_CLUSTER = False
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ[FOLDER_VARIABLE] = str(folder)
     # Other users of the machine must not reach the cluster's loopback ports. A token of our own
     # keeps Ray from leaving one in the home folder.
     os.environ["RAY_AUTH_TOKEN"] = _TOKEN
@@ -79,4 +84,35 @@ def _elsewhere(folder: Path) -> Iterator[None]:
 def stop_ray(folder: Path) -> None:
     """End Ray and every process it started, and remove its folder."""
     ray.shutdown()
+    remove_ray(folder)
+
+
+def remove_ray(folder: Path) -> None:
+    """End what is left of a Ray, whoever began it, and remove its folder."""
+    end_processes_of(folder)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def watching_ray(lost: Callable[[str], None]) -> Iterator[None]:
+    """Call ``lost`` with what has died if our Ray dies in the meantime, from another thread.
+
+    Ray itself tells nobody of a dead raylet, and of a dead GCS only after a minute.
+    """
+    node: Any = worker._global_node  # noqa: SLF001 - Ray shows it nowhere else
+    leaving = threading.Event()
+
+    def watch() -> None:
+        while not leaving.wait(_LOOK_EVERY_S):
+            dead = sorted(_VITAL & {kind for kind, _ in node.dead_processes()})
+            if dead and not leaving.is_set():
+                lost(", ".join(dead))
+                return
+
+    watcher = threading.Thread(target=watch, name="ray-watch", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        leaving.set()
+        watcher.join()

@@ -143,6 +143,9 @@ def attention(call: Invocation, limit: int) -> int:
         }
         steps = {
             item.item_id: rendering.first_step(call, reader.run(item.run_id), item.branch)
+            # A run in trouble may not even be readable; its item says all there is to do.
+            if item.kind != "run_in_trouble"
+            else None
             for item in items
         }
     if call.terminal.json:
@@ -153,6 +156,7 @@ def attention(call: Invocation, limit: int) -> int:
         call.terminal.say("Nothing waits for a person.")
     for item in items:
         place = f"{item.node} {item.branch}" if item.branch is not None else item.node
+        place = place or item.run_id
         call.terminal.show(f"{item.title}  ({place}, {ago(item.since)})", style="bold")
         call.terminal.show(f"  {' '.join(item.detail.split())}")
         if steps[item.item_id] is not None:

@@ -10,6 +10,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
 
 from pointsman.runtime.app import remove_stale_ray
 from pointsman.runtime.config import DataDirectory
@@ -69,6 +70,37 @@ def everything_of(data: Path) -> set[int]:
     return engine_of(data) | agents_of(data)
 
 
+# What a process of each kind is called; those of the host are told apart by what they run.
+_CALLED: Final[dict[str, Callable[[list[str]], bool]]] = {
+    "raylet": lambda line: line[0].endswith("/raylet"),
+    "gcs": lambda line: line[0].endswith("/gcs_server"),
+    "server": lambda line: len(line) > 1 and line[1].endswith("/pointsman"),
+    "supervisor": lambda line: line[0].startswith("ray::_SupervisorActor"),
+    "run worker": lambda line: line[0].startswith("ray::_RunWorker"),
+    "branch worker": lambda line: line[0].startswith("ray::_BranchWorker"),
+    "host": lambda line: line[0].startswith("ray::_HostActor"),
+}
+ENGINE_KINDS: Final = tuple(_CALLED)
+
+
+def of_kind(kind: str, data: Path) -> list[int]:
+    """Return the processes of one kind that belong to a data directory."""
+    is_called = _CALLED[kind]
+    return [pid for pid in engine_of(data) if _alive(pid) and is_called(_line(pid))]
+
+
+def called(pid: int) -> str:
+    """Return which kind of process this is, or what its program is called."""
+    line = _line(pid)
+    known = (kind for kind, is_called in _CALLED.items() if is_called(line))
+    names = [Path(part).name for part in line[:3] if part.endswith((".py", "pointsman"))]
+    return next(known, None) or (names or [line[0]])[-1][:22]
+
+
+def _line(pid: int) -> list[str]:
+    return _read(pid, "cmdline").split("\n")
+
+
 def kill_all(find: Callable[[Path], set[int]], data: Path) -> int:
     """SIGKILL what ``find`` finds until it finds nothing; return how many were killed."""
     killed = 0
@@ -78,6 +110,13 @@ def kill_all(find: Callable[[Path], set[int]], data: Path) -> int:
                 os.kill(pid, signal.SIGKILL)
                 killed += 1
     return killed
+
+
+def kill_once(find: Callable[[Path], set[int]], data: Path) -> None:
+    """SIGKILL what ``find`` finds now; what is begun again in its place lives."""
+    for pid in find(data):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def clear_away(data: Path) -> None:

@@ -116,6 +116,11 @@ class Server:
         if self._process is not None:
             self._process.wait(30)
 
+    def until_ended(self, patience_s: float) -> None:
+        """Wait until the server's own process has ended, and with it what it ends itself."""
+        assert self._process is not None
+        self._process.wait(patience_s)
+
     def client(self) -> Client:
         """Return a client of the server that runs now."""
         address = running_server(self.data)
