@@ -58,9 +58,8 @@ def _apply(run: Run, event: ev.Event, sequence: int, at_ms: int) -> Run:
             return _entered(run, event, at_ms)
         case ev.NodeCompleted():
             return _completed(run, event)
-        case ev.NodeUnresolved(reason=reason, detail=detail):
-            why = Unresolved(reason=reason, detail=detail, revision=sequence, since_ms=at_ms)
-            return with_visit(run, unresolved=why)
+        case ev.NodeUnresolved():
+            return _unresolved(run, event, sequence, at_ms)
         case ev.RetryRequested():
             return _retried(run, event)
         case ev.WorkspacePrepared() | ev.WorkspaceRefused() | ev.WorkspaceReleased():
@@ -175,6 +174,11 @@ def _completed(run: Run, event: ev.NodeCompleted) -> Run:
     if event.result is None:
         return changed
     return changed.model_copy(update={"results": {**run.results, event.node: event.result}})
+
+
+def _unresolved(run: Run, event: ev.NodeUnresolved, sequence: int, at_ms: int) -> Run:
+    why = Unresolved(reason=event.reason, detail=event.detail, revision=sequence, since_ms=at_ms)
+    return with_visit(run, unresolved=why)
 
 
 def _retried(run: Run, event: ev.RetryRequested) -> Run:
