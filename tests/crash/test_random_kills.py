@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from pointsman.runtime.config import DataDirectory
 from tests.crash.test_kill_everything import Undisturbed, essence
 from tests.harness.demonstration import Demonstration
 from tests.harness.processes import (
@@ -26,6 +27,7 @@ from tests.harness.processes import (
     clear_away,
     engine_of,
     everything_of,
+    kill_all,
     kill_once,
     of_kind,
 )
@@ -70,11 +72,19 @@ class Disturbed:
         while True:
             going, self.begun = self.demonstration.begin(), self.begun + 1
             self._disturb(going)
-            out, err = going.communicate(timeout=max(1.0, give_up - time.monotonic()))
+            try:
+                out, err = going.communicate(timeout=max(1.0, give_up - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                kill_all(everything_of, self.demonstration.data)
+                _, err = going.communicate()
+                pytest.fail(f"{self}: no end in {END_WITHIN_S} s\n{err[-2000:]}\n{self._log()}")
             if going.returncode == 0:
                 return
             assert self.begun <= len(self.killed) + 1, f"{self} ended by itself: {out}\n{err}"
-            assert time.monotonic() < give_up, f"{self}: no end in {END_WITHIN_S} s"
+
+    def _log(self) -> str:
+        lines = DataDirectory(self.demonstration.data).log.read_text().splitlines()
+        return "\n".join(line[:1500] for line in lines[-12:])
 
     def _disturb(self, going: "subprocess.Popen[str]") -> None:
         """Kill one kind every 1 to 10 s, as long as the command goes on."""
