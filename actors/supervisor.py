@@ -19,7 +19,7 @@ from pointsman.actors.troubles import Troubles
 from pointsman.actors.workers import LeaseLostError, Worker, WorkerLostError
 from pointsman.graph import ids
 from pointsman.graph.commands import FireDeadline
-from pointsman.storage.journal import Journal, JournalError
+from pointsman.storage.journal import Journal, JournalCorruptError, JournalFullError
 
 log = structlog.get_logger()
 
@@ -37,6 +37,8 @@ _CALLS_AT_ONCE_MAX: Final = 32
 _DUE_AT_ONCE_MAX: Final = 100
 _DUE_OF_RUN_MAX: Final = 20
 _WELL_AFTER_CALLS: Final = 3
+# What is wrong with all runs at once is no run's trouble.
+_OF_THE_STORE: Final = (JournalFullError,)
 # A wake of the sweep that finds no worker is made good by the next one.
 _SWEEP_PATIENCE_S: Final = 2.0
 _REST_MS: Final = 2_000
@@ -147,8 +149,8 @@ class Supervisor:
         except (WorkerLostError, LeaseLostError) as error:
             log.warning("worker_lost", run_id=run_id, error=repr(error))
             await self._forget(lease)
-        except JournalError:
-            raise  # the store's trouble, not the run's
+        except _OF_THE_STORE:
+            raise
         except Exception as error:  # noqa: BLE001 - whatever a run's code raises is its own
             await self._set_aside(run_id, lease, error)
         finally:
@@ -177,7 +179,7 @@ class Supervisor:
             except (WorkerLostError, LeaseLostError) as error:
                 log.warning("worker_lost", run_id=message.run_id, error=repr(error))
                 await self._forget(lease)
-            except JournalError:
+            except _OF_THE_STORE:
                 raise
             except Exception as error:  # noqa: BLE001 - told again, it raises again
                 await self._set_aside(message.run_id, lease, error)
@@ -293,8 +295,12 @@ class Supervisor:
 
     def _is_neglected(self, run_id: str) -> bool:
         lease = self._leases.get(run_id)
-        held = lease is not None and lease.worker is not None
-        return not held and bool(self._journal.outbox(run_id))
+        if lease is not None and lease.worker is not None:
+            return False
+        try:
+            return bool(self._journal.outbox(run_id))
+        except JournalCorruptError:
+            return True  # whoever takes it up meets what is wrong, and it alone is set aside
 
     async def _fire_due(self) -> None:
         # Those of resting runs stay due; they must not hide the others behind a page of their own.

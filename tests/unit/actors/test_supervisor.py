@@ -11,11 +11,12 @@ from pointsman.actors.pool import Pool
 from pointsman.actors.supervisor import Supervisor
 from pointsman.graph import commands as cmd
 from pointsman.graph import ids
+from pointsman.graph.intents import Intent
 from pointsman.graph.rejections import Rejected
 from pointsman.graph.replies import Reply
 from pointsman.graph.run import RunState
 from pointsman.graph.work import WorkAggregate
-from pointsman.storage.journal import JournalFullError
+from pointsman.storage.journal import JournalCorruptError, JournalFullError
 from pointsman.storage.memory_journal import MemoryDisk, MemoryJournal
 from tests.harness.core import BASE_COMMIT, workflow
 from tests.harness.fake_host import FakeHost
@@ -257,6 +258,27 @@ async def test_what_a_workers_own_work_raises_is_told_of_its_run(bench: Bench) -
             await asyncio.sleep(0)
     (item,) = bench.journal.troubles()
     assert "is poison" in item.detail
+
+
+@story
+async def test_a_damaged_row_of_one_run_keeps_no_other_from_being_swept(bench: Bench) -> None:
+    bench.host.reachable = False
+    troubled, fine = await bench.begin(1), await bench.begin(2)
+    bench.kill_workers()
+    bench.host.reachable = True
+    outbox = MemoryJournal.outbox
+
+    def damaged(journal: MemoryJournal, run_id: str) -> tuple[Intent, ...]:
+        if run_id == troubled:
+            raise JournalCorruptError("the checksum is wrong")
+        return outbox(journal, run_id)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MemoryJournal, "outbox", damaged)
+        after = Bench(bench.disk, bench.host)
+        await after.supervisor.start()
+        await after.until(lambda: after.status(fine) == "launched")
+        await after.supervisor.stop()
 
 
 @story
