@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from pointsman.actors.crash_points import CrashPoint, here
-from pointsman.graph.changes import RemoteRef, WorkspaceHead
+from pointsman.graph.changes import RemoteRef, WorkspaceHead, in_words
 from pointsman.graph.evidence import PATHS_MAX
 from pointsman.graph.intents import FreezeChange
 from pointsman.graph.model import Model
@@ -200,7 +200,8 @@ def _beginning(order: FreezeChange, repository: Path, frozen: str) -> str:
         raise FreezeRefusedError("change_unrelated", message)
     begins = told.strip()
     if begins == frozen:
-        message = f"there is no commit to review: {frozen} is part of {order.base_commit}"
+        base, what = order.base_commit, in_words(order.change)
+        message = f"there is nothing to review: {what} has no commit that {base} has not"
         raise FreezeRefusedError("change_empty", message)
     return begins
 

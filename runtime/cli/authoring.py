@@ -5,6 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
+from pointsman.graph.problem import meant
 from pointsman.runtime.cli import project_files
 from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
@@ -12,6 +13,7 @@ from pointsman.runtime.problems import PointsmanError
 from pointsman.storage import catalog
 from pointsman.storage.definition_text import Loaded, render
 
+_OWN: Final = Path(catalog.FOLDER)
 STARTER: Final = "change-any-repository"
 # (packaged file, file in the repository)
 STARTER_FILES: Final = (
@@ -22,7 +24,10 @@ STARTER_FILES: Final = (
 
 def validate(call: Invocation, given: Sequence[Path]) -> int:
     """Check files, and folders of files; without any, the project's own workflows."""
-    checked = [(path, catalog.load_file(path)) for path in _files(given)]
+    checked = [each for path in given or (_OWN,) for each in _named(path)]
+    if not checked:
+        where = ", ".join(map(str, given)) or str(_OWN)
+        raise PointsmanError("definition_unknown", f"there is no workflow file (*.yaml) in {where}")
     broken = [loaded for _, loaded in checked if loaded.problems]
     if call.terminal.json:
         shown = [_checked(path, loaded) for path, loaded in checked]
@@ -41,19 +46,20 @@ def validate(call: Invocation, given: Sequence[Path]) -> int:
     return ExitCode.USAGE if broken else ExitCode.OK
 
 
-def _files(given: Sequence[Path]) -> list[Path]:
-    found: list[Path] = []
-    own_folder = Path(catalog.FOLDER)
-    for path in given or ((own_folder,) if own_folder.is_dir() else ()):
-        if not path.is_dir():
-            found.append(path)
-            continue
-        own = path / catalog.FOLDER
-        found += catalog.definition_files(own if own.is_dir() else path)
-    if not found:
-        where = ", ".join(map(str, given)) or str(catalog.FOLDER)
-        raise PointsmanError("definition_unknown", f"there is no workflow file (*.yaml) in {where}")
-    return found
+def _named(path: Path) -> list[tuple[Path, Loaded]]:
+    """Read a file, the files of a folder, or the workflow of an id, as ``run`` finds it."""
+    if path.is_dir() or path == _OWN:
+        own = path / _OWN
+        files_of = catalog.definition_files(own if own.is_dir() else path)
+        return [(each, catalog.load_file(each)) for each in files_of]
+    if path.exists() or path.suffix or len(path.parts) != 1:
+        return [(path, catalog.load_file(path))]
+    entry = catalog.entry_of(Path(), str(path))
+    if entry is None:
+        known = meant(str(path), [each.id for each in catalog.find(Path())])
+        message = f"there is no file and no workflow {str(path)!r}; {known}"
+        raise PointsmanError("definition_unknown", message)
+    return [(Path(entry.file), Loaded(workflow=entry.workflow, problems=entry.problems))]
 
 
 def _checked(path: Path, loaded: Loaded) -> dict[str, object]:

@@ -1,8 +1,9 @@
 """Comments of a request for changes, from the command line and from files.
 
-Only their shape is judged here; their bounds are the core's, which names every mistake.
+Their shape is judged here and, where git can tell, their places; their bounds are the core's.
 """
 
+import posixpath
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,10 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from pointsman.graph.results import GateComment
+from pointsman.runtime.git import GitError, git
 from pointsman.runtime.problems import PointsmanError
+from pointsman.runtime.queries import RunView
+from pointsman.runtime.review_words import commit_in_short
 from pointsman.storage.yaml_text import read_yaml
 
 FILE_BYTES_MAX: Final = 1024 * 1024
@@ -56,3 +60,39 @@ def _of_file(file: Path) -> list[GateComment]:
         where = ".".join(map(str, wrong["loc"])) or "the file"
         message = f"{file}: {where}: {wrong['msg']}; write a list of {{path, line, text}}"
         raise PointsmanError("usage_invalid", message) from error
+
+
+def refuse_misplaced(view: RunView, comments: Sequence[GateComment]) -> None:
+    """Refuse comments on files or lines that the change does not have; raises ``usage_invalid``.
+
+    A file that the change deleted may be remarked upon. Where git cannot tell, nothing is refused.
+    """
+    commit = view.gate.head_commit if view.gate is not None else None
+    if commit is None:
+        return
+    reviews = [each for each in view.reviews.values() if each.frozen_commit == commit]
+    base = reviews[-1].base_commit if reviews else view.base_commit
+    try:
+        wrong = [_misplaced(Path(view.repository), (commit, base), each) for each in comments]
+    except GitError:
+        return
+    if told := [each for each in wrong if each is not None]:
+        raise PointsmanError("usage_invalid", f"{'; '.join(told)}. Nothing was decided.")
+
+
+def _misplaced(repository: Path, commits: Sequence[str], comment: GateComment) -> str | None:
+    path = posixpath.normpath(comment.path)
+    for commit in commits:
+        entry = git(repository, "ls-tree", "--full-tree", "-z", commit, "--", path)
+        if not entry:
+            continue
+        kind, name = entry.partition("\t")[0].split()[1:3]
+        if comment.line is None or kind != "blob":
+            return None
+        text = git(repository, "cat-file", "blob", name)
+        count = text.count("\n") + (not text.endswith("\n") and text != "")
+        if comment.line <= count:
+            return None
+        lines = "1 line" if count == 1 else f"{count} lines"
+        return f"{path} has {lines} at {commit_in_short(commit)}, and no line {comment.line}"
+    return f"there is no file {path} at {commit_in_short(commits[0])}"

@@ -50,7 +50,7 @@ def demo(call: Invocation, *, approve: bool, keep: bool) -> int:
         with acting.resumable(call, run_id):
             view = follower.until_rest()
             if approve and view.state == "awaiting_review":
-                _approve(reach, view)
+                _approve(call, reach, view)
                 view = follower.until_rest()
         entries = reach.client.trace(run_id)
     return _show(call, view, entries, went_on=unfinished is not None)
@@ -98,12 +98,12 @@ def _start(call: Invocation, reach: Reach) -> str:
     return reply.run_id
 
 
-def _approve(reach: Reach, view: RunView) -> None:
+def _approve(call: Invocation, reach: Reach, view: RunView) -> None:
     """Approve at the gate, as the person at the terminal asked for beforehand."""
     from pointsman.runtime.client import new_command_id
 
     asked = steering.decision("Approved by pointsman demo --approve")
-    gate = steering.offered(view, Action.APPROVE)
+    gate = steering.offered(call, view, Action.APPROVE)
     request = asked(gate, names.person(), new_command_id())
     reach.ask(lambda client: client.act(view.run_id, request))
 

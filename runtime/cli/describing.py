@@ -32,7 +32,15 @@ def graph(call: Invocation, wanted: str, repository: Path) -> int:
     """Print a workflow as a Mermaid flowchart."""
     from pointsman.graph.draw import mermaid
 
-    return _drawn(call, mermaid(names.find_definition(wanted, repository).workflow))
+    try:
+        definition = names.find_definition(wanted, repository)
+    except PointsmanError as error:
+        if error.code != "definition_unknown" or not names.may_be_run(wanted):
+            raise
+        step = call.next_command("graph", "--run", wanted)
+        message = f"{error.message}. The path of a run is drawn with:  {step}"
+        raise PointsmanError(error.code, message) from error
+    return _drawn(call, mermaid(definition.workflow))
 
 
 def path_taken(call: Invocation, name: str) -> int:

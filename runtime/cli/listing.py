@@ -65,6 +65,9 @@ def _state(row: WorkflowRow) -> str:
 
 
 def _reasons(row: WorkflowRow) -> Iterator[str]:
+    if row.origin == "example" and {each.code for each in row.not_runnable} == {"skill_missing"}:
+        yield f"{row.id}: needs the demonstration's sample project (pointsman demo)"
+        return
     reasons = row.problems or row.not_runnable
     for problem in reasons[:3]:
         yield _reason(problem)

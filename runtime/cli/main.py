@@ -10,9 +10,22 @@ import signal
 import sys
 from collections.abc import Sequence
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from pointsman import refuse_optimized_python
+
+if TYPE_CHECKING:
+    import typer
+
+_FIRST_GUESSES: Final = {
+    "status": "'show RUN', or 'runs'",
+    "list": "'runs', or 'workflows'",
+    "ls": "'runs'",
+    "log": "'logs RUN', or 'trace RUN'",
+    "start": "'run WORKFLOW'",
+    "reject": "'request-changes RUN'",
+    "stop": "'cancel RUN'",
+}
 
 
 def main() -> None:
@@ -59,12 +72,21 @@ def run(arguments: Sequence[str]) -> int:
         from pointsman.runtime.cli import failures
         from pointsman.runtime.cli.terminal import Terminal
 
-        return failures.tell_usage(error.format_message(), _hint(error), Terminal(json=json))
+        return failures.tell_usage(_message(error), _hint(error), Terminal(json=json))
     except Exception as error:  # noqa: BLE001 - the last one: whatever it is, people get words
         from pointsman.runtime.cli import failures
         from pointsman.runtime.cli.terminal import Terminal
 
         return failures.tell(error, Terminal(json=json))
+
+
+def _message(error: "typer.TyperException") -> str:
+    """Say what is wrong; of a command that people try first, which one does it here."""
+    said: str = error.format_message()
+    guess = next((each for each in _FIRST_GUESSES if f"command '{each}'." in said), None)
+    if guess is None:
+        return said
+    return f"No such command '{guess}'. Did you mean {_FIRST_GUESSES[guess]}?"
 
 
 def _hint(error: Exception) -> str:

@@ -6,9 +6,10 @@ from typing import Final
 
 from pointsman.graph import ids
 from pointsman.graph.binding import InputProblems, inputs_from_text
+from pointsman.graph.contract import FieldError
 from pointsman.graph.definition import Workflow
 from pointsman.graph.model import JsonScalar
-from pointsman.graph.problem import listed
+from pointsman.graph.problem import listed, meant
 from pointsman.runtime.cli.reach import Reader
 from pointsman.runtime.definitions import (
     Definition,
@@ -38,6 +39,11 @@ SHORT_CHARS: Final = 8
 def short(run_id: str) -> str:
     """Return the end of a run's id, which tells runs apart: their beginnings are times."""
     return run_id[-SHORT_CHARS:]
+
+
+def may_be_run(text: str) -> bool:
+    """Whether a text reads like a run's name rather than like a workflow's."""
+    return text == LAST or text.startswith("r0-")
 
 
 def resolve_run(text: str, reader: Reader) -> str:
@@ -84,6 +90,12 @@ def read_inputs(workflow: Workflow, assignments: Sequence[str]) -> dict[str, Jso
     found = inputs_from_text(workflow, tuple(assignments))
     if not isinstance(found, InputProblems):
         return found
-    told = "; ".join(f"{each.path} {each.problem} ({each.expected})" for each in found.fields)
+    told = "; ".join(_wrong_input(workflow, each) for each in found.fields)
     fields = [each.model_dump(mode="json") for each in found.fields]
     raise PointsmanError("input_invalid", told, {"fields": fields})
+
+
+def _wrong_input(workflow: Workflow, error: FieldError) -> str:
+    if error.expected.startswith("only:"):
+        return f"there is no input {error.path!r}: {meant(error.path, workflow.inputs)}"
+    return f"input {error.path!r} {error.problem} ({error.expected})"

@@ -113,7 +113,12 @@ def values_in_words(data: Mapping[str, bool | int | float | str]) -> str:
         if isinstance(value, bool):
             said.append(words if value else f"not {words}")
         elif isinstance(value, int | float):
-            said.append(f"{shown(value)} {words}")
+            said.append(f"{shown(value)} {_singular(words) if value == 1 else words}")
         elif value and not any(character.isspace() for character in value):
             said.append(value)
     return ", ".join(said)
+
+
+def _singular(words: str) -> str:
+    """Take a plural's s off: the name of a count is a plural, such as ``blockers``."""
+    return words if words.endswith(("ss", "us", "is")) else words.removesuffix("s")

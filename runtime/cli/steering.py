@@ -103,15 +103,22 @@ def act(
     *,
     branch: str | None = None,
     person: str | None = None,
+    looked_at: Callable[[RunView], None] | None = None,
     detach: bool,
 ) -> int:
-    """Do one offered action, then follow the run; with ``detach`` answer when it is durable."""
+    """Do one offered action, then follow the run; with ``detach`` answer when it is durable.
+
+    ``looked_at`` may refuse the run as it is shown.
+    """
     if person is not None and not person.strip():
         raise PointsmanError("usage_invalid", "--as is empty: say who decides")
     # Looked at before a server is started: a refusal should take no seconds.
     with reading(call.data) as reader:
         run_id = names.resolve_run(name, reader)
-        allowed = offered(reader.run(run_id), action, branch)
+        view = reader.run(run_id)
+        allowed = offered(call, view, action, branch)
+        if looked_at is not None:
+            looked_at(view)
     if detach:
         ensure_server(call.data, call.terminal)
     with acting.in_reach(call) as reach:
@@ -131,7 +138,7 @@ def cancel(call: Invocation, name: str, reason: str | None) -> int:
     """End a run; answers when its processes are gone, or tells which are not."""
     with reading(call.data) as reader:
         run_id = names.resolve_run(name, reader)
-        offered(reader.run(run_id), Action.CANCEL)
+        offered(call, reader.run(run_id), Action.CANCEL)
     with acting.in_reach(call) as reach:
         from pointsman.runtime.client import new_command_id
 
@@ -156,7 +163,9 @@ def cancel(call: Invocation, name: str, reason: str | None) -> int:
     return ExitCode.NEEDS_PERSON if left else ExitCode.OK
 
 
-def offered(view: RunView, action: Action, branch: str | None = None) -> AllowedAction:
+def offered(
+    call: Invocation, view: RunView, action: Action, branch: str | None = None
+) -> AllowedAction:
     """Return the action as the run's state offers it.
 
     Raises ``not_allowed`` or ``run_ended``, and ``usage_invalid`` if it is offered for several
@@ -164,7 +173,7 @@ def offered(view: RunView, action: Action, branch: str | None = None) -> Allowed
     """
     found = [each for each in view.allowed_actions if each.action is action]
     if not found:
-        raise _not_offered(view)
+        raise _not_offered(call, view)
     places = {rendering.place_in_words(each): each for each in reversed(found)}
     if branch is None and len(places) == 1:
         return found[0]
@@ -179,13 +188,15 @@ def offered(view: RunView, action: Action, branch: str | None = None) -> Allowed
     raise PointsmanError("usage_invalid", message, {"branches": choices})
 
 
-def _not_offered(view: RunView) -> PointsmanError:
+def _not_offered(call: Invocation, view: RunView) -> PointsmanError:
     if view.ended_at is not None:
         return PointsmanError("run_ended", f"run {view.run_id} has ended: it is {view.state}")
     actions = list(dict.fromkeys(each.action.value for each in view.allowed_actions))
+    steps = [command for _, command in rendering.next_steps(call, view)]
+    follow = steps[0] if steps else call.next_command("show", names.short(view.run_id))
     return PointsmanError(
         "not_allowed",
-        f"run {view.run_id} is {view.state}; it allows: {listed(actions)}",
+        f"run {view.run_id} is {view.state}; it allows: {listed(actions)}. Next:  {follow}",
         {"state": view.state, "allowed": actions},
     )
 

@@ -68,11 +68,19 @@ def request_changes(
         raise typer.BadParameter("say what should change: --note, --comment or --comments", context)
     from pointsman.graph.allowed import Action
     from pointsman.runtime.cli import steering
-    from pointsman.runtime.cli.comments import given_comments
+    from pointsman.runtime.cli.comments import given_comments, refuse_misplaced
 
     call = called(context, data, json=json)
-    asked = steering.decision(note, given_comments(comment or (), comments), role or ())
-    return steering.act(call, run, Action.REQUEST_CHANGES, asked, person=person, detach=detach)
+    remarks = given_comments(comment or (), comments)
+    return steering.act(
+        call,
+        run,
+        Action.REQUEST_CHANGES,
+        steering.decision(note, remarks, role or ()),
+        person=person,
+        looked_at=lambda view: refuse_misplaced(view, remarks),
+        detach=detach,
+    )
 
 
 @app.command()

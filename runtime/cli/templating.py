@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import Final
 
 from pointsman.graph import limits
+from pointsman.graph.definition import ParallelNode, Workflow
 from pointsman.graph.problem import meant
+from pointsman.graph.reviews import FrozenInput
 from pointsman.runtime.cli import project_files
 from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.terminal import table
 from pointsman.runtime.problems import PointsmanError
+from pointsman.runtime.repositories import inspect_repository
 from pointsman.storage import catalog
 from pointsman.storage.definition_text import read_definition
 
@@ -93,7 +96,9 @@ def _told(call: Invocation, name: str, repository: Path, written: list[str]) -> 
     workflow = catalog.load_file(Path(file)).workflow
     declared = workflow.inputs.items() if workflow is not None else ()
     required = [key for key, each in declared if each.required]
-    inputs = [word for key in required for word in ("--input", f"{key}=Say hello")]
+    frozen = _frozen_inputs(workflow) if workflow is not None else set()
+    values = {key: "my-branch" if key in frozen else "Say hello" for key in required}
+    inputs = [word for key, value in values.items() for word in ("--input", f"{key}={value}")]
     after = [
         ("check it", call.next_command("validate", file)),
         ("read it", call.next_command("explain", file)),
@@ -108,4 +113,13 @@ def _told(call: Invocation, name: str, repository: Path, written: list[str]) -> 
         call.terminal.show(f"wrote  {path}")
     for purpose, command in after:
         call.terminal.say(f"{purpose:<9} {command}")
+    mend = getattr(inspect_repository(str(repository.absolute())), "mend", None)
+    if mend is not None:
+        call.terminal.say(f"Runs need a git repository with a commit. {mend}")
     return ExitCode.OK
+
+
+def _frozen_inputs(workflow: Workflow) -> set[str]:
+    """Return the inputs that name an existing change: a branch or a pull request."""
+    groups = [node for node in workflow.nodes.values() if isinstance(node, ParallelNode)]
+    return {each.freeze.input for each in groups if isinstance(each.freeze, FrozenInput)}

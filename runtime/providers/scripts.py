@@ -32,14 +32,15 @@ Steps are listed in ``Step``. A step with one main value may be written short (`
 import json
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 import yaml
-from pydantic import Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import Field, JsonValue, TypeAdapter
 
 from pointsman.graph.definition import Argv
 from pointsman.graph.model import Model
 from pointsman.runtime.providers.base import ProviderRefusedError
+from pointsman.runtime.providers.script_mistakes import mistakes
 
 SCRIPT_BYTES_MAX: Final = 1024 * 1024
 _PACKAGED: Final = "pointsman:"
@@ -280,6 +281,9 @@ Step = Annotated[
     Field(discriminator="do"),
 ]
 Steps = tuple[Step, ...]
+_STEP_NAMES: Final = tuple(
+    get_args(each.model_fields["do"].annotation)[0] for each in get_args(get_args(Step)[0])
+)
 STEPS: Final = TypeAdapter[tuple[Any, ...]](Steps)
 
 
@@ -355,18 +359,10 @@ def _text(name: str, raw: bytes) -> str:
 
 
 def parse_script(name: str, text: str) -> Script:
-    """Read a script; every mistake is named."""
+    """Read a script; every mistake is named with its line and its place."""
     try:
         # Through JSON, so that strictness holds while lists may become tuples.
         return Script.model_validate_json(json.dumps(_long_form(yaml.safe_load(text))))
     except (yaml.YAMLError, TypeError, ValueError) as error:
-        raise ProviderRefusedError("script_invalid", f"{name}: {_mistakes(error)}") from error
-
-
-def _mistakes(error: Exception) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    return "; ".join(
-        f"{'.'.join(str(part) for part in mistake['loc'])}: {mistake['msg']}"
-        for mistake in error.errors(include_url=False)
-    )
+        told = mistakes(error, text, _STEP_NAMES)
+        raise ProviderRefusedError("script_invalid", f"the script {name}: {told}") from error

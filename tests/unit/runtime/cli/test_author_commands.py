@@ -114,6 +114,14 @@ def test_new_writes_what_validates_and_passes(shell: Shell, template: str) -> No
     assert [(each["id"], each["runnable"]) for each in own] == [("my-own", True)]
 
 
+def test_new_suggests_an_input_that_fits_and_says_that_runs_need_a_repository(
+    shell: Shell,
+) -> None:
+    assert shell("new", "mine", "--template", "review-a-change") == 0
+    assert "--input change=my-branch" in shell.err
+    assert "Runs need a git repository with a commit." in shell.err
+
+
 def test_new_overwrites_nothing_and_then_writes_nothing(shell: Shell) -> None:
     mine = WORKFLOWS / "mine.test.yaml"
     mine.parent.mkdir(parents=True)

@@ -222,3 +222,35 @@ def test_a_drawing_is_of_a_workflow_or_of_a_run(shell: Shell) -> None:
     assert shell("graph", "a-workflow", "--run", "last") == 2
     assert shell("graph", "--run", "last", "--json") == 2
     assert shell.document["code"] == "run_unknown"
+
+
+@pytest.mark.parametrize(
+    "guess, meant", [("status", "'show RUN', or 'runs'"), ("list", "'runs', or 'workflows'")]
+)
+def test_what_people_try_first_is_told_the_command_that_does_it(
+    shell: Shell, guess: str, meant: str
+) -> None:
+    assert shell(guess) == 2
+    assert f"No such command '{guess}'. Did you mean {meant}?" in shell.err
+
+
+def test_validate_takes_an_id_as_run_does(shell: Shell) -> None:
+    assert shell("init") == 0
+    assert shell("validate", "change-any-repository") == 0
+    assert shell("validate", "reviewed-change") == 0
+    assert shell("validate", "change-any-repositry") == 2
+    assert "did you mean 'change-any-repository'?" in shell.err
+
+
+def test_a_run_that_is_drawn_like_a_workflow_is_told_the_option(shell: Shell) -> None:
+    assert shell("graph", "last") == 2
+    assert "graph --run last" in shell.err
+
+
+def test_what_an_example_lacks_is_said_in_one_line_and_in_full_for_programs(shell: Shell) -> None:
+    assert shell("workflows") == 0
+    assert "reviewed-change: needs the demonstration's sample project" in shell.out
+    assert "skill_missing" not in shell.out
+    assert shell("workflows", "--json") == 0
+    (example,) = (each for each in shell.document["workflows"] if each["id"] == "reviewed-change")
+    assert {each["code"] for each in example["not_runnable"]} == {"skill_missing"}

@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 
 from pointsman.graph.results import GateComment
-from pointsman.runtime.cli.comments import given_comments
+from pointsman.runtime.cli.comments import given_comments, refuse_misplaced
 from pointsman.runtime.problems import PointsmanError
+from pointsman.runtime.queries import view_of
+from tests.harness.core import Process
+from tests.harness.hosts import git, make_repository
 
 
 @pytest.mark.parametrize(
@@ -74,3 +77,27 @@ def test_a_file_of_something_else_is_told_with_its_place(
 def test_a_missing_file_of_comments_is_told(tmp_path: Path) -> None:
     with pytest.raises(PointsmanError, match="cannot be read"):
         given_comments([], tmp_path / "nowhere.yaml")
+
+
+def test_a_comment_on_a_file_or_line_that_is_not_there_is_refused_where_git_can_tell(
+    tmp_path: Path,
+) -> None:
+    view = view_of(Process().work(data={"risk": "low"}).run_check().state)
+    assert view.gate is not None
+    repository = make_repository(tmp_path / "repository", {"a.py": "1\n2", "old.py": "1\n"})
+    base = git(repository, "rev-parse", "HEAD")
+    git(repository, "rm", "--quiet", "old.py")
+    git(repository, "commit", "--quiet", "--message", "Without")
+    gate = view.gate.model_copy(update={"head_commit": git(repository, "rev-parse", "HEAD")})
+    changes = {"gate": gate, "base_commit": base, "repository": str(repository)}
+    here = view.model_copy(update=changes)
+    fine = given_comments(["a.py:2:Why?", "./a.py:No.", "old.py:1:Why remove it?"], None)
+    refuse_misplaced(here, fine)
+    wrong = given_comments(["a.py:3:Why?", "nofile.py:1:x"], None)
+    with pytest.raises(PointsmanError) as refused:
+        refuse_misplaced(here, wrong)
+    assert refused.value.code == "usage_invalid"
+    assert "a.py has 2 lines" in str(refused.value)
+    assert "there is no file nofile.py" in str(refused.value)
+    assert str(refused.value).endswith("Nothing was decided.")
+    refuse_misplaced(here.model_copy(update={"repository": "/nonexistent"}), wrong)

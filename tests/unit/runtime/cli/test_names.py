@@ -108,4 +108,5 @@ def test_every_wrong_input_is_told_at_once() -> None:
     with pytest.raises(PointsmanError) as refused:
         read_inputs(workflow(), ("tusk=x", "nonsense"))
     assert refused.value.code == "input_invalid"
+    assert "there is no input 'tusk': did you mean 'task'?" in str(refused.value)
     assert len(refused.value.details["fields"]) == 3

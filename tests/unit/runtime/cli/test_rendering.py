@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from pointsman.graph.allowed import Action
 from pointsman.graph.results import GateComment, GateDecision
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.rendering import comments, headline, next_steps, outcome
+from pointsman.runtime.cli.steering import offered
 from pointsman.runtime.cli.terminal import Terminal
 from pointsman.runtime.config import DataDirectory
+from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.queries import view_of
 from tests.harness.core import RUN_ID, Process
 
@@ -73,3 +76,9 @@ def test_comments_are_shown_with_their_places_and_the_commit_they_are_about() ->
     assert list(comments(view_of(process.state))) == [
         ("Comments at approve on 4444444444", ["a.py:3: Why?", "b.md: Say why."])
     ]
+
+
+def test_what_is_not_allowed_names_the_next_command(call: Invocation) -> None:
+    view = view_of(Process().launch().state)
+    with pytest.raises(PointsmanError, match=r"it allows: cancel\. Next:  pointsman wait zzz"):
+        offered(call, view, Action.APPROVE)

@@ -85,6 +85,7 @@ def test_one_reviewer_that_waits_for_a_person_does_not_end_the_following() -> No
     [
         ({"verdict": "approve", "blockers": 0}, "approve, 0 blockers"),
         ({"safe": False, "tests_added": 2.0}, "not safe, 2 tests added"),
+        ({"blockers": 1, "status": 1}, "1 blocker, 1 status"),
         ({"remark": "looks good to me"}, ""),
     ],
 )

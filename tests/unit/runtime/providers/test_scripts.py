@@ -54,7 +54,7 @@ def test_a_step_without_values_is_its_bare_name() -> None:
         ("steps: [{sleep: soon}]", "steps.0.sleep.seconds"),
         ("steps: [{say: [}]", "expected"),
         ("visits: {first: []}", "visits"),
-        ("- a list", "object"),
+        ("- a list", "mapping"),
     ],
 )
 def test_a_mistake_is_named(text: str, told: str) -> None:
@@ -125,3 +125,24 @@ def test_a_branch_has_steps_of_its_own_by_visit_and_try() -> None:
     assert [said(2, 3, "style"), said(1, 2, "style")] == [["f"], ["b"]]
     assert _said(script.for_reminder("security")) == ["c"]
     assert script.for_reminder("style") == ()
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [
+        ("steps:\n- say: hi\n- write: {path: a}", "line 3: steps.1.write.text is missing"),
+        (
+            "steps:\n- sing: la",
+            "line 2: steps.0 is 'sing', which is no step; there are: write, append",
+        ),
+        ("steps:\n- sleep: 99999", "line 2: steps.0.sleep.seconds must be at most 3600"),
+        ("steps: []\nstepz: []", "line 2: stepz is no key that is known here"),
+        ("steps:\n- say: [", "line 2, column 9: "),
+    ],
+)
+def test_a_mistake_is_told_in_plain_words_with_the_script_and_the_line(
+    text: str, told: str
+) -> None:
+    with pytest.raises(ProviderRefusedError) as refusal:
+        parse_script("mine", text)
+    assert str(refusal.value).startswith(f"the script mine: {told}")
