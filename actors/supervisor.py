@@ -102,6 +102,8 @@ class Supervisor:
         self._troubles = Troubles(journal, clock)
         self._loop: asyncio.Task[None] | None = None
         self._relief: asyncio.Task[None] | None = None
+        # A run was left without a worker: after a restart there are many more runs than workers.
+        self._sweeps_soon = False
 
     async def start(self) -> None:
         """Lease every run that has something owed, and begin to watch deadlines."""
@@ -144,6 +146,7 @@ class Supervisor:
             self._went_well(run_id, lease)
         except PoolExhaustedError:
             log.warning("no_worker", run_id=run_id)
+            self._sweeps_soon = True
         except RunInTroubleError:
             pass  # it was logged when it began to rest
         except (WorkerLostError, LeaseLostError) as error:
@@ -274,7 +277,8 @@ class Supervisor:
         tick = 0
         while True:
             try:
-                if tick % _SWEEP_EVERY_TICKS == 0:
+                if tick % _SWEEP_EVERY_TICKS == 0 or self._sweeps_soon:
+                    self._sweeps_soon = False
                     await self._sweep(look=tick % _LOOK_EVERY_TICKS == 0)
                 await self._fire_due()
                 await self._passivate_idle(_IDLE_BEFORE_PASSIVATION_MS)

@@ -25,10 +25,15 @@ _LOOK_EVERY_S: Final = 0.5
 _TOKEN: Final = secrets.token_hex(32)
 
 
+class RayNotStartedError(Exception):
+    """Ray's processes did not come up; the message is Ray's own."""
+
+
 def start_ray(folder: Path) -> None:
     """Start a Ray of our own, joined to nothing else on the machine.
 
-    The folder's path must be short: Unix socket paths are limited to 107 bytes.
+    The folder's path must be short: Unix socket paths are limited to 107 bytes. Raises
+    ``RayNotStartedError``; ``stop_ray`` then removes what there is of it.
     """
     # Ray opens its folder to all users, so it gets one inside ours, which stays its owner's alone.
     folder.chmod(0o700)
@@ -39,6 +44,8 @@ def start_ray(folder: Path) -> None:
     ray_constants.ENABLE_RAY_CLUSTER = False
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ[FOLDER_VARIABLE] = str(folder)
+    # Nobody reads what Ray's log monitor collects; it keeps the logs of workers long gone open.
+    os.environ["RAY_LOG_MONITOR_MAX_OPEN_FILES"] = "16"
     # Other users of the machine must not reach the cluster's loopback ports. A token of our own
     # keeps Ray from leaving one in the home folder.
     os.environ["RAY_AUTH_TOKEN"] = _TOKEN
@@ -49,19 +56,28 @@ def start_ray(folder: Path) -> None:
     logging.getLogger("ray").setLevel(logging.ERROR)
     # Ray installs a handler that prints stack traces; the program's own way to end stays.
     on_terminate = signal.getsignal(signal.SIGTERM)
-    with _elsewhere(folder):
-        ray.init(
-            address="local",
-            namespace=NAMESPACE,
-            include_dashboard=False,
-            num_cpus=1,
-            object_store_memory=_OBJECT_STORE_BYTES,
-            configure_logging=False,
-            log_to_driver=False,
-            _temp_dir=str(inner),
-        )
+    try:
+        with _elsewhere(folder):
+            ray.init(
+                address="local",
+                namespace=NAMESPACE,
+                include_dashboard=False,
+                num_cpus=1,
+                object_store_memory=_OBJECT_STORE_BYTES,
+                configure_logging=False,
+                log_to_driver=False,
+                _temp_dir=str(inner),
+            )
+    except Exception as error:
+        # Ray raises whatever its parts did: each time its processes did not come up.
+        raise RayNotStartedError(_first_line(error)) from error
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, on_terminate)
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0] if lines else type(error).__name__
 
 
 @contextlib.contextmanager
