@@ -69,6 +69,7 @@ PROBLEMS: Final = _kinds(
         ("PM0021", "worker_lost", 503),
         ("PM0022", "host_unavailable", 503),
         ("PM0023", "run_in_trouble", 503),
+        ("PM0024", "engine_not_started", 503),
         # Starting a run.
         ("PM0030", "definition_invalid", 422),
         ("PM0031", "definition_unknown", 404),

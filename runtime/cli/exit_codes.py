@@ -62,6 +62,7 @@ UNAVAILABLE_PROBLEMS: Final = frozenset(
         "no_worker",
         "worker_lost",
         "host_unavailable",
+        "engine_not_started",
     }
 )
 
