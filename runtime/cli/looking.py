@@ -210,9 +210,9 @@ def _print_line(call: Invocation, subject: str, line: str) -> None:
     if call.terminal.json:
         call.terminal.row({"subject": subject, "line": line})
     else:
-        call.terminal.show(f"{subject.partition('.')[2]} | {_readable(line)}")
+        call.terminal.show(f"{subject.partition('.')[2]} | {readable(line)}")
 
 
-def _readable(line: str) -> str:
+def readable(line: str) -> str:
     """Shorten what the scripted agent prints of an accepted report; --json has the receipt."""
     return "reported: accepted" if _ACCEPTED.fullmatch(line) else line
