@@ -36,6 +36,7 @@ from pointsman.actors.ray_handles.supervisors import spawn_supervisor
 from pointsman.actors.ray_handles.workers import ActorSettings
 from pointsman.graph import ids
 from pointsman.runtime import discovery, in_actors, logs
+from pointsman.runtime.care.migrating import migrate_if_older
 from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.gateway.app import create_app
@@ -47,7 +48,6 @@ from pointsman.runtime.journals import (
     open_journal,
     open_journal_read_only,
 )
-from pointsman.runtime.migrating import migrate_if_older
 from pointsman.runtime.problems import PointsmanError
 
 __all__ = ["Runtime", "open_journal_read_only", "start_runtime"]

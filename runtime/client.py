@@ -24,7 +24,7 @@ from pointsman.runtime.gateway.workspaces import (
     WorkspacesPage,
     WorkspaceView,
 )
-from pointsman.runtime.queries import AttentionView, RunGraph, RunRow, RunView, TraceEntry
+from pointsman.runtime.views.queries import AttentionView, RunGraph, RunRow, RunView, TraceEntry
 from pointsman.runtime.workflows import WorkflowFile, WorkflowRow
 
 __all__ = ["Client", "StreamEvent", "new_command_id"]

@@ -12,7 +12,7 @@ import httpx
 
 from pointsman.graph.model import Model
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.trace import TraceEntry
+from pointsman.runtime.views.trace import TraceEntry
 
 _RETRY_PAUSES_S: Final = (0.1, 0.3, 1.0, 2.0)
 T = TypeVar("T", bound=Model)

@@ -16,8 +16,8 @@ from pointsman.runtime.cli.following import Follower, rests
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.reach import Reach, reading
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.queries import RunView
-from pointsman.runtime.repositories import inspect_repository
+from pointsman.runtime.views.queries import RunView
+from pointsman.runtime.worktrees.repositories import inspect_repository
 
 if TYPE_CHECKING:
     from pointsman.runtime.client import Client

@@ -12,10 +12,10 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from pointsman.graph.results import GateComment
-from pointsman.runtime.git import GitError, git
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.queries import RunView
-from pointsman.runtime.review_words import commit_in_short
+from pointsman.runtime.views.queries import RunView
+from pointsman.runtime.views.review_words import commit_in_short
+from pointsman.runtime.worktrees.git import GitError, git
 from pointsman.storage.yaml_text import read_yaml
 
 FILE_BYTES_MAX: Final = 1024 * 1024

@@ -11,9 +11,9 @@ from typing import Final
 from pointsman.graph.changes import WorkspaceHead, in_words
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.names import short
-from pointsman.runtime.git import GitError, git
-from pointsman.runtime.queries import RunView
-from pointsman.runtime.review_views import ReviewView
+from pointsman.runtime.views.queries import RunView
+from pointsman.runtime.views.review_views import ReviewView
+from pointsman.runtime.worktrees.git import GitError, git
 
 _COMMIT_CHARS: Final = 10
 _PATIENCE_S: Final = 5.0

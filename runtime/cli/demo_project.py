@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
-from pointsman.runtime.git import git
+from pointsman.runtime.worktrees.git import git
 
 TASK: Final = "A train that leaves at 23:50 and arrives at 00:10 travels 20 minutes."
 WORKFLOW: Final = "reviewed-change"

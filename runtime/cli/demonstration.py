@@ -24,8 +24,8 @@ from pointsman.runtime.cli.exit_codes import of_state
 from pointsman.runtime.cli.following import Follower, rests
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.reach import Reach, Reader, reading
-from pointsman.runtime.git import GitError, git
-from pointsman.runtime.queries import RunRow, RunView, TraceEntry
+from pointsman.runtime.views.queries import RunRow, RunView, TraceEntry
+from pointsman.runtime.worktrees.git import GitError, git
 
 _ENDED: Final = frozenset({"completed", "failed", "canceled"})
 

@@ -6,8 +6,8 @@ from pointsman.runtime.cli.progress import Narrator
 from pointsman.runtime.cli.reach import Reach
 from pointsman.runtime.cli.terminal import Terminal
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.queries import RunView, TraceEntry
-from pointsman.runtime.review_views import BranchState, BranchView
+from pointsman.runtime.views.queries import RunView, TraceEntry
+from pointsman.runtime.views.review_views import BranchState, BranchView
 
 _SERVERS_LOST_MAX: Final = 3
 # After one of these a run may be waiting for a person; only its view tells.

@@ -13,8 +13,8 @@ from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.terminal import table
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.repositories import inspect_repository
 from pointsman.runtime.workflows import Surroundings, WorkflowRow, rows
+from pointsman.runtime.worktrees.repositories import inspect_repository
 from pointsman.storage.placed_text import PlacedProblem
 
 

@@ -16,8 +16,8 @@ from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.reach import reading
 from pointsman.runtime.cli.review_tables import show_reviews
 from pointsman.runtime.cli.terminal import table
-from pointsman.runtime.queries import RunView
-from pointsman.runtime.review_words import commit_in_short
+from pointsman.runtime.views.queries import RunView
+from pointsman.runtime.views.review_words import commit_in_short
 
 # The scripted agent's own line; the receipt in it stands in the trace, too.
 _ACCEPTED: Final = re.compile(r'report: \{"ok": true, .*"receipt.*\}')

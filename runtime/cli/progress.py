@@ -12,7 +12,7 @@ from typing import Any, Final
 from pointsman.graph import ids
 from pointsman.runtime.cli.review_lines import REVIEW_TELLERS, reported, reviewer_of
 from pointsman.runtime.cli.tones import Told, Tone
-from pointsman.runtime.trace import TraceEntry, uncommitted
+from pointsman.runtime.views.trace import TraceEntry, uncommitted
 
 __all__ = ["TEXT_CHARS_MAX", "Line", "Narrator", "Tone"]
 

@@ -12,11 +12,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol, Self, TypeVar
 
 from pointsman.graph.run import RunState
-from pointsman.runtime import discovery, queries
+from pointsman.runtime import discovery
 from pointsman.runtime.cli.terminal import Terminal
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.queries import AttentionView, RunRow, RunView, TraceEntry
+from pointsman.runtime.views import queries
+from pointsman.runtime.views.queries import AttentionView, RunRow, RunView, TraceEntry
 from pointsman.storage.journal import Journal
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from pointsman.graph.allowed import Action, AllowedAction, in_words
 from pointsman.runtime.cli import decided_commits
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.names import short
-from pointsman.runtime.queries import RunView
-from pointsman.runtime.review_views import BranchState, BranchView, GateReviewView
-from pointsman.runtime.review_words import commit_in_short
-from pointsman.runtime.trace import uncommitted
+from pointsman.runtime.views.queries import RunView
+from pointsman.runtime.views.review_views import BranchState, BranchView, GateReviewView
+from pointsman.runtime.views.review_words import commit_in_short
+from pointsman.runtime.views.trace import uncommitted
 
 STATE_STYLES: Final = {
     "running": "cyan",

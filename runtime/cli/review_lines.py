@@ -9,7 +9,7 @@ from typing import Any, Final
 from pointsman.graph import ids
 from pointsman.graph.explain import shown
 from pointsman.runtime.cli.tones import Told, Tone
-from pointsman.runtime.review_words import commit_in_short, files_changed, named
+from pointsman.runtime.views.review_words import commit_in_short, files_changed, named
 
 Data = dict[str, Any]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.review_lines import values_in_words
 from pointsman.runtime.cli.terminal import table
-from pointsman.runtime.queries import RunView
-from pointsman.runtime.review_views import BranchState, BranchView, ReviewView, VerifiedView
-from pointsman.runtime.review_words import frozen_at
+from pointsman.runtime.views.queries import RunView
+from pointsman.runtime.views.review_views import BranchState, BranchView, ReviewView, VerifiedView
+from pointsman.runtime.views.review_words import frozen_at
 
 
 def show_reviews(call: Invocation, view: RunView) -> None:

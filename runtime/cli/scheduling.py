@@ -16,7 +16,7 @@ from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.terminal import table
 from pointsman.runtime.definitions import find_definition
-from pointsman.runtime.schedule_views import (
+from pointsman.runtime.scheduling.schedule_views import (
     OccurrenceReply,
     OccurrenceView,
     PutSchedule,
@@ -26,7 +26,7 @@ from pointsman.runtime.schedule_views import (
     SchedulesPage,
     ScheduleView,
 )
-from pointsman.runtime.schedules import Schedules
+from pointsman.runtime.scheduling.schedules import Schedules
 from pointsman.storage.journal import Journal
 from pointsman.storage.memory_journal import MemoryJournal
 
@@ -56,7 +56,7 @@ def keeping(call: Invocation, *, writes: bool = True) -> Iterator[Keeper]:
     with contextlib.ExitStack() as undo:
         server = discovery.running_server(call.data)
         if server is not None:
-            from pointsman.runtime.schedule_client import ScheduleClient
+            from pointsman.runtime.scheduling.schedule_client import ScheduleClient
 
             client = ScheduleClient(server.url, server.token)
             undo.callback(client.close)
@@ -163,7 +163,7 @@ def run(call: Invocation, name: str, *, detach: bool) -> int:
         keeper.get(name)  # a wrong name should start no server
     ensure_server(call.data, call.terminal)
     with keeping(call) as keeper, acting.in_reach(call) as reach:
-        from pointsman.runtime.schedule_client import ScheduleClient
+        from pointsman.runtime.scheduling.schedule_client import ScheduleClient
 
         assert isinstance(keeper, ScheduleClient), "the server went away as soon as it came up"
         request = RunSchedule(command_id=_command_id(), requested_by=names.person())

@@ -17,7 +17,7 @@ from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.reach import reading
 from pointsman.runtime.gateway import wire_actions as acts
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.queries import RunView
+from pointsman.runtime.views.queries import RunView
 
 _CANCEL_WAIT_S: Final = 60.0
 

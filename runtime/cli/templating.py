@@ -19,7 +19,7 @@ from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.terminal import table
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.repositories import inspect_repository
+from pointsman.runtime.worktrees.repositories import inspect_repository
 from pointsman.storage import catalog
 from pointsman.storage.definition_text import read_definition
 

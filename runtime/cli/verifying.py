@@ -1,6 +1,6 @@
 """``verify``: one line a problem, each with what to do; nothing is changed."""
 
-from pointsman.runtime import verification
+from pointsman.runtime.care import verification
 from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
 

@@ -10,7 +10,7 @@ from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.reach import reading
 from pointsman.runtime.gateway.workspaces import Workspaces, WorkspaceView
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.review_words import commit_in_short
+from pointsman.runtime.views.review_words import commit_in_short
 
 
 def workspaces(call: Invocation, runs: Sequence[str], *, prune: bool) -> int:

@@ -1,7 +1,7 @@
 """The operations behind every surface: starting runs, acting on them, and taking reports.
 
 Each either answers what is durable, or raises ``PointsmanError`` and has changed nothing.
-Reading is ``runtime.queries``'s. Nothing here knows of HTTP.
+Reading is ``runtime.views.queries``'s. Nothing here knows of HTTP.
 """
 
 import asyncio
@@ -39,9 +39,9 @@ from pointsman.runtime.gateway.wire_actions import (
 )
 from pointsman.runtime.gateway.workspaces import Workspaces
 from pointsman.runtime.problems import PROBLEMS, PointsmanError, refused
-from pointsman.runtime.queries import known_run, known_summary
 from pointsman.runtime.requirements import found_skills, lacking_providers
 from pointsman.runtime.skills import find_skill
+from pointsman.runtime.views.queries import known_run, known_summary
 from pointsman.storage.definition_text import read_definition
 from pointsman.storage.journal import Journal, JournalError
 

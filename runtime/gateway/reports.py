@@ -18,7 +18,7 @@ from pointsman.graph.tried import assigned
 from pointsman.runtime.gateway.telling import Supervising, tell
 from pointsman.runtime.gateway.wire import ReportAnswer, ReportFieldError, ReportReceipt
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.queries import known_run, timestamp
+from pointsman.runtime.views.queries import known_run, timestamp
 from pointsman.storage.journal import Journal
 
 log = structlog.get_logger()

@@ -10,7 +10,6 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from pointsman.graph import limits
 from pointsman.graph.model import Model
 from pointsman.graph.run import RunState
-from pointsman.runtime import queries
 from pointsman.runtime.gateway import wire
 from pointsman.runtime.gateway import wire_actions as acts
 from pointsman.runtime.gateway.catalogue import Catalogue
@@ -23,6 +22,7 @@ from pointsman.runtime.gateway.workspaces import (
     WorkspacesPage,
 )
 from pointsman.runtime.problems import PointsmanError, page_text
+from pointsman.runtime.views import queries
 from pointsman.runtime.workflows import WorkflowFile
 from pointsman.storage.journal import Journal
 

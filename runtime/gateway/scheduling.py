@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from pointsman.actors.clock import Clock
-from pointsman.runtime.dispatch import Dispatcher, Start
-from pointsman.runtime.schedule_views import (
+from pointsman.runtime.scheduling.dispatch import Dispatcher, Start
+from pointsman.runtime.scheduling.schedule_views import (
     HostOccurrence,
     OccurrenceReply,
     OccurrencesPage,
@@ -20,8 +20,8 @@ from pointsman.runtime.schedule_views import (
     SchedulesPage,
     ScheduleView,
 )
-from pointsman.runtime.scheduler import Scheduler
-from pointsman.runtime.schedules import Schedules
+from pointsman.runtime.scheduling.scheduler import Scheduler
+from pointsman.runtime.scheduling.schedules import Schedules
 from pointsman.storage.journal import Journal
 
 Limit = Annotated[int, Query(ge=1, le=1_000)]

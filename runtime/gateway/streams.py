@@ -16,8 +16,8 @@ from fastapi.sse import ServerSentEvent
 from pointsman.graph import events as ev
 from pointsman.graph.run import ENDED_STATES
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.queries import run_view
-from pointsman.runtime.trace import trace_entry
+from pointsman.runtime.views.queries import run_view
+from pointsman.runtime.views.trace import trace_entry
 from pointsman.storage.journal import Journal
 
 _PAUSE_S: Final = 0.1

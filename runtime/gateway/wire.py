@@ -1,6 +1,6 @@
 """What travels over the HTTP API: the bodies of requests and answers, closed and never coerced.
 
-The answers about runs are those of ``runtime.queries``. Every mutation names a ``command_id``
+The answers about runs are those of ``runtime.views.queries``. Every mutation names a ``command_id``
 that its client chose: the same id with the same body gets the first answer again.
 """
 

@@ -12,7 +12,7 @@ from pointsman.graph.model import Model
 from pointsman.graph.run import Run
 from pointsman.runtime.gateway.wire import Id
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.queries import known_summary
+from pointsman.runtime.views.queries import known_summary
 from pointsman.storage.journal import Journal
 
 

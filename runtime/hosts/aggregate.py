@@ -18,8 +18,6 @@ from pointsman.graph.work import (
     WorkFailure,
     WorkPhase,
 )
-from pointsman.runtime.checkouts import head_of
-from pointsman.runtime.git import GitError, GitTimeoutError
 from pointsman.runtime.hosts.attempts import AttemptFolder, TurnFolder
 from pointsman.runtime.hosts.supervised import (
     OPEN_STATES,
@@ -27,7 +25,9 @@ from pointsman.runtime.hosts.supervised import (
     Ending,
     RecordCorruptError,
 )
-from pointsman.runtime.linked_worktrees import standing
+from pointsman.runtime.worktrees.checkouts import head_of
+from pointsman.runtime.worktrees.git import GitError, GitTimeoutError
+from pointsman.runtime.worktrees.linked_worktrees import standing
 
 _FAILURE_TAIL_CHARS_MAX: Final = 1_000
 # Signals a person or the system sends to end a program; any other is the program's own crash.

@@ -10,7 +10,11 @@ from pointsman.graph.changes import RemoteRef, WorkspaceHead
 from pointsman.graph.evidence import Checkout, HeadReading
 from pointsman.graph.intents import FreezeChange, ReadHead, VerifyCheckout
 from pointsman.graph.work import Receipt
-from pointsman.runtime.change_heads import (
+from pointsman.runtime.hosts import processes
+from pointsman.runtime.hosts.durable import file_name
+from pointsman.runtime.hosts.effects import Effects, accepted, rejected
+from pointsman.runtime.hosts.turns import Turns
+from pointsman.runtime.worktrees.change_heads import (
     Pause,
     has_returned,
     last_move,
@@ -18,13 +22,9 @@ from pointsman.runtime.change_heads import (
     remote_head,
     workspace_head,
 )
-from pointsman.runtime.checkouts import verify
-from pointsman.runtime.frozen import FreezeRefusedError, freeze
-from pointsman.runtime.hosts import processes
-from pointsman.runtime.hosts.durable import file_name
-from pointsman.runtime.hosts.effects import Effects, accepted, rejected
-from pointsman.runtime.hosts.turns import Turns
-from pointsman.runtime.workspaces import Workspace, Worktrees
+from pointsman.runtime.worktrees.checkouts import verify
+from pointsman.runtime.worktrees.frozen import FreezeRefusedError, freeze
+from pointsman.runtime.worktrees.workspaces import Workspace, Worktrees
 
 _END_PATIENCE_S: Final = processes.GRACE_S + 10.0
 

@@ -46,7 +46,7 @@ from pointsman.runtime.providers.base import (
     Providers,
     Turn,
 )
-from pointsman.runtime.workspaces import WorkspaceState, Worktrees
+from pointsman.runtime.worktrees.workspaces import WorkspaceState, Worktrees
 
 # A reminder only asks for the report of work that was done with the skill as it was.
 _DEMAND_SKILL: Final = frozenset({HostRunCause.LAUNCH, HostRunCause.RESUME})

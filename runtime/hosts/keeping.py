@@ -7,13 +7,13 @@ that a run may still need.
 from pathlib import Path
 
 from pointsman.actors.host import KeptWorkspace
-from pointsman.runtime.bootstrap import is_under_way
-from pointsman.runtime.checkouts import head_of
-from pointsman.runtime.git import GitError
 from pointsman.runtime.hosts.durable import file_name
 from pointsman.runtime.hosts.supervised import CommandSpec, SupervisedCommand, read_record
 from pointsman.runtime.hosts.turns import Turns
-from pointsman.runtime.workspaces import Workspace, WorkspaceState, Worktrees
+from pointsman.runtime.worktrees.bootstrap import is_under_way
+from pointsman.runtime.worktrees.checkouts import head_of
+from pointsman.runtime.worktrees.git import GitError
+from pointsman.runtime.worktrees.workspaces import Workspace, WorkspaceState, Worktrees
 
 OpenWork = list[tuple[str, SupervisedCommand]]
 

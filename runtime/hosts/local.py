@@ -43,9 +43,6 @@ from pointsman.graph.intents import (
     VerifyCheckout,
 )
 from pointsman.graph.work import CheckState, Found, NotFound, Receipt, Unknown, WorkAggregate
-from pointsman.runtime.bootstrap import InterruptedByCloseError
-from pointsman.runtime.checks import check_command, inspect_check
-from pointsman.runtime.git import GitTimeoutError
 from pointsman.runtime.hosts.aggregate import aggregate
 from pointsman.runtime.hosts.changes import Changes
 from pointsman.runtime.hosts.effects import Effects
@@ -60,8 +57,11 @@ from pointsman.runtime.hosts.supervised import (
 from pointsman.runtime.hosts.turns import Turns
 from pointsman.runtime.hosts.watch import Watch
 from pointsman.runtime.providers.base import Providers
-from pointsman.runtime.repositories import inspect_repository
-from pointsman.runtime.workspaces import Worktrees
+from pointsman.runtime.worktrees.bootstrap import InterruptedByCloseError
+from pointsman.runtime.worktrees.checks import check_command, inspect_check
+from pointsman.runtime.worktrees.git import GitTimeoutError
+from pointsman.runtime.worktrees.repositories import inspect_repository
+from pointsman.runtime.worktrees.workspaces import Worktrees
 
 _QUICK_CALLS_MAX: Final = 8
 _LONG_CALLS_MAX: Final = 64

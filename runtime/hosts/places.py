@@ -8,14 +8,6 @@ from pathlib import Path
 
 from pointsman.graph.intents import CancelCheck, PrepareWorkspace, ReleaseWorkspace, StartCheck
 from pointsman.graph.work import Receipt
-from pointsman.runtime.bootstrap import bootstrap, end_leftovers
-from pointsman.runtime.checks import (
-    CheckRefusedError,
-    check_command,
-    check_environment,
-    check_spec,
-)
-from pointsman.runtime.git import head_commit
 from pointsman.runtime.hosts import restored
 from pointsman.runtime.hosts.durable import create_durably
 from pointsman.runtime.hosts.effects import (
@@ -34,7 +26,15 @@ from pointsman.runtime.hosts.supervised import (
     read_record,
 )
 from pointsman.runtime.hosts.turns import Turns
-from pointsman.runtime.workspaces import (
+from pointsman.runtime.worktrees.bootstrap import bootstrap, end_leftovers
+from pointsman.runtime.worktrees.checks import (
+    CheckRefusedError,
+    check_command,
+    check_environment,
+    check_spec,
+)
+from pointsman.runtime.worktrees.git import head_commit
+from pointsman.runtime.worktrees.workspaces import (
     Workspace,
     WorkspaceRefusedError,
     WorkspaceState,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pointsman.runtime.queries import RunView
+from pointsman.runtime.views.queries import RunView
 from tests.harness.hosts import wait_until
 from tests.harness.processes import agents_of
 from tests.harness.server import Server

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pointsman.runtime.trace import trace_signature
+from pointsman.runtime.views.trace import trace_signature
 from tests.harness.hosts import wait_until
 from tests.harness.server import SCRIPT, WORKFLOW, Server
 

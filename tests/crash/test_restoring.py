@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from pointsman.runtime.care.verification import verify_data
 from pointsman.runtime.cli.main import run as command_line
 from pointsman.runtime.config import DataDirectory
-from pointsman.runtime.verification import verify_data
 from tests.harness.hosts import end_work_below, wait_until
 from tests.harness.server import SCRIPT, WORKFLOW, Server
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from pointsman.runtime.app import open_journal_read_only
 from pointsman.runtime.config import DataDirectory
-from pointsman.runtime.queries import trace
-from pointsman.runtime.trace import trace_signature
+from pointsman.runtime.views.queries import trace
+from pointsman.runtime.views.trace import trace_signature
 
 _ENDED_BY_SIGNAL = -9
 

@@ -26,8 +26,8 @@ from pointsman.runtime.client import Client
 from pointsman.runtime.gateway.app import create_app
 from pointsman.runtime.gateway.operations import Operations
 from pointsman.runtime.gateway.scheduling import Scheduling
-from pointsman.runtime.queries import RunView
-from pointsman.runtime.trace import TraceEntry
+from pointsman.runtime.views.queries import RunView
+from pointsman.runtime.views.trace import TraceEntry
 from tests.harness.fake_host import FakeHost
 from tests.harness.in_process import InProcessSupervisor
 from tests.harness.journals import OpenJournal

@@ -18,8 +18,8 @@ from pointsman.graph.intents import (
 from pointsman.graph.review_events import Moment
 from pointsman.graph.reviews import Uncommitted
 from pointsman.graph.work import Receipt
-from pointsman.runtime.frozen_refs import frozen_ref
 from pointsman.runtime.hosts.durable import file_name
+from pointsman.runtime.worktrees.frozen_refs import frozen_ref
 from tests.harness.hosts import RUN, WORKSPACE, LocalBench, git
 
 REVIEW_SET: Final = f"{RUN}.reviews.1"

@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 from typing import Final, Self
 
-from pointsman.runtime.backups import back_up
+from pointsman.runtime.care.backups import back_up
+from pointsman.runtime.care.migrating import migrate_if_older
+from pointsman.runtime.care.restoring import restore
 from pointsman.runtime.config import DataDirectory
-from pointsman.runtime.migrating import migrate_if_older
-from pointsman.runtime.restoring import restore
 
 ROOT: Final = Path(__file__).parents[2]
 _NOW_MS: Final = 1_700_000_000_000

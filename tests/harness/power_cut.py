@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random  # noqa: TID251  seeded
 from typing import Final
 
-from pointsman.runtime.verification import verify_journal
+from pointsman.runtime.care.verification import verify_journal
 from pointsman.storage.journal import JournalError
 from pointsman.storage.lmdb_journal import LmdbJournal
 from pointsman.storage.schedules import ScheduleChange

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pointsman.runtime.schedule_client import ScheduleClient
-from pointsman.runtime.schedule_views import (
+from pointsman.runtime.scheduling.schedule_client import ScheduleClient
+from pointsman.runtime.scheduling.schedule_views import (
     HostOccurrence,
     OccurrenceReply,
     OccurrenceView,

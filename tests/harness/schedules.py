@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from pointsman.actors.clock import Clock
 from pointsman.graph.schedule import MissedSlots, Occurrence, Overlap, Schedule, StartWish
-from pointsman.runtime.dispatch import Dispatcher
 from pointsman.runtime.gateway import wire
-from pointsman.runtime.scheduler import Scheduler
-from pointsman.runtime.slots import Slots
+from pointsman.runtime.scheduling.dispatch import Dispatcher
+from pointsman.runtime.scheduling.scheduler import Scheduler
+from pointsman.runtime.scheduling.slots import Slots
 from pointsman.storage.journal import Journal
 from pointsman.storage.schedules import ScheduleChange, ScheduleStore
 

@@ -11,7 +11,7 @@ from typing import Self
 from pointsman.runtime.client import Client
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.discovery import running_server
-from pointsman.runtime.queries import RunView
+from pointsman.runtime.views.queries import RunView
 from tests.harness.hosts import make_repository, wait_until
 from tests.harness.processes import clear_away, engine_of, kill_all
 

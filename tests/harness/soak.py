@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Final
 
 from pointsman.graph.results import GateDecision
+from pointsman.runtime.care.verification import verify_data
 from pointsman.runtime.client import Client
-from pointsman.runtime.queries import RunView
-from pointsman.runtime.verification import verify_data
+from pointsman.runtime.views.queries import RunView
 from tests.crash.test_killing_branch_actors import REVIEWED, write_scripts
 from tests.harness.hosts import becomes_true
 from tests.harness.processes import agents_of

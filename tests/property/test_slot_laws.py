@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pointsman.graph import limits
 from pointsman.graph.schedule import MissedSlots, OccurrenceState
-from pointsman.runtime.slots import LATE_MS, Slots, due
+from pointsman.runtime.scheduling.slots import LATE_MS, Slots, due
 from pointsman.storage.memory_journal import MemoryJournal
 from pointsman.storage.schedules import ScheduleChange
 from tests.harness.schedules import Counting, a_schedule, a_scheduler

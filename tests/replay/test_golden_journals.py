@@ -23,12 +23,12 @@ from pointsman.graph.project import project
 from pointsman.graph.replies import Accepted
 from pointsman.graph.results import GateDecision
 from pointsman.graph.run import Run, RunState
-from pointsman.runtime.backups import read_manifest
+from pointsman.runtime.care.backups import read_manifest
+from pointsman.runtime.care.restoring import restore
+from pointsman.runtime.care.verification import verify_data
 from pointsman.runtime.cli.main import run as command_line
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.restoring import restore
-from pointsman.runtime.verification import verify_data
 from pointsman.storage import codec
 from pointsman.storage.codec import LAYOUT_VERSION
 from pointsman.storage.journal import Journal, Transition

@@ -6,7 +6,7 @@ import pytest
 
 from pointsman.runtime.gateway.wire_actions import CommandReply
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.queries import GateView
+from pointsman.runtime.views.queries import GateView
 from tests.harness.core import envelope
 from tests.harness.gateway import GatewayServer
 

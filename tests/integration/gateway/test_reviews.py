@@ -9,8 +9,8 @@ import pytest
 from pointsman.actors.host import ProviderCapability
 from pointsman.graph.work import HostRunStatus
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.queries import RunView
-from pointsman.runtime.review_views import BranchView
+from pointsman.runtime.views.queries import RunView
+from pointsman.runtime.views.review_views import BranchView
 from tests.harness.core import envelope
 from tests.harness.fake_host import HEAD
 from tests.harness.gateway import OPERATOR_TOKEN, GatewayServer

@@ -15,7 +15,7 @@ from pointsman.actors.host import RepositoryRefused
 from pointsman.actors.messages import Answer, Message
 from pointsman.actors.workers import WorkerLostError
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.schedule_views import RemoveSchedule
+from pointsman.runtime.scheduling.schedule_views import RemoveSchedule
 from tests.harness.journals import OpenJournal
 from tests.harness.schedule_bench import ScheduleBench, schedule_bench
 from tests.integration.gateway.steps import both_journals, refusal_of

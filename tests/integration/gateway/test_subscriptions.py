@@ -8,7 +8,7 @@ import pytest
 
 from pointsman.runtime.client import StreamEvent
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.queries import RunView
+from pointsman.runtime.views.queries import RunView
 from tests.harness.core import envelope
 from tests.harness.gateway import OPERATOR_TOKEN, GatewayServer
 

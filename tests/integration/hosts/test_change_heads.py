@@ -13,7 +13,7 @@ import pytest
 from pointsman.actors.host import HostUnavailableError
 from pointsman.graph.changes import RemoteRef
 from pointsman.graph.work import Found, NotFound, ReceiptStatus
-from pointsman.runtime import change_heads
+from pointsman.runtime.worktrees import change_heads
 from tests.harness.host_reviews import OWN_HEAD, REVIEW_SET, HostReviewBench
 from tests.harness.hosts import becomes_true, git, wait_until
 

@@ -11,8 +11,8 @@ import pytest
 from pointsman.graph.changes import RemoteRef
 from pointsman.graph.reviews import Uncommitted
 from pointsman.graph.work import Receipt, ReceiptStatus
-from pointsman.runtime.frozen import STAT_BYTES_MAX
 from pointsman.runtime.hosts.local import LocalHost
+from pointsman.runtime.worktrees.frozen import STAT_BYTES_MAX
 from tests.harness.host_process import die_at
 from tests.harness.host_reviews import OWN_HEAD, REVIEW_SET, HostReviewBench
 from tests.harness.hosts import git, make_repository

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pointsman.actors.host import RepositoryRefused, RepositoryState
-from pointsman.runtime.repositories import inspect_repository
+from pointsman.runtime.worktrees.repositories import inspect_repository
 from tests.harness.hosts import git, make_repository
 
 

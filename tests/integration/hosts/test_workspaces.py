@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pointsman.graph.work import ReceiptStatus
-from pointsman.runtime.workspaces import Workspace, WorkspaceState
+from pointsman.runtime.worktrees.workspaces import Workspace, WorkspaceState
 from tests.harness.hosts import RUN, WORKSPACE, LocalBench, git, make_repository, work_below
 
 BRANCH = f"pointsman/{RUN}"

@@ -15,13 +15,13 @@ import pytest
 
 from pointsman.graph.schedule import Occurrence, OccurrenceState, Trigger
 from pointsman.graph.work import Found, NotFound, Unknown
-from pointsman.runtime.backups import JOURNAL, MANIFEST, back_up, read_manifest
+from pointsman.runtime.care.backups import JOURNAL, MANIFEST, back_up, read_manifest
+from pointsman.runtime.care.restoring import restore
+from pointsman.runtime.care.staging import leftovers
+from pointsman.runtime.care.verification import verify_data
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.hosts.effects import Effects, accepted
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.restoring import restore
-from pointsman.runtime.staging import leftovers
-from pointsman.runtime.verification import verify_data
 from pointsman.storage.lmdb_journal import LmdbJournal
 from pointsman.storage.schedules import ScheduleChange
 from tests.harness.core import RUN_ID, Process

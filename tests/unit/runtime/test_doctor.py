@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from pointsman.runtime.care.doctor import Level, Result, examine
 from pointsman.runtime.cli.main import run
 from pointsman.runtime.config import DataDirectory
-from pointsman.runtime.doctor import Level, Result, examine
 from pointsman.storage.lmdb_journal import LmdbJournal
 from tests.harness.fake_clock import FakeClock
 

@@ -4,8 +4,8 @@ import pytest
 
 from pointsman.graph.events import RouteReason, RouteTaken
 from pointsman.graph.model import JsonScalar
-from pointsman.runtime.review_words import worktree_of
-from pointsman.runtime.trace import TraceEntry, text_of, trace_entry, trace_signature, written
+from pointsman.runtime.views.review_words import worktree_of
+from pointsman.runtime.views.trace import TraceEntry, text_of, trace_entry, trace_signature, written
 from tests.harness.reviews import FROZEN, OTHER, ReviewProcess, reviewed
 
 

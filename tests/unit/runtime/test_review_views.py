@@ -6,8 +6,8 @@ Claims of reviewers and what was verified of their worktrees are kept apart.
 import pytest
 
 from pointsman.graph.work import HostRunStatus
-from pointsman.runtime.queries import RunView, view_of
-from pointsman.runtime.review_views import BranchView, ReviewView
+from pointsman.runtime.views.queries import RunView, view_of
+from pointsman.runtime.views.review_views import BranchView, ReviewView
 from tests.harness.core import Process, turn
 from tests.harness.reviews import FROZEN, OTHER, ReviewProcess, reviewed
 

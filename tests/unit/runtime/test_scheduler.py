@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from pointsman.graph.schedule import Occurrence, OccurrenceState
-from pointsman.runtime.dispatch import Dispatcher
 from pointsman.runtime.gateway import wire
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.scheduler import Scheduler
+from pointsman.runtime.scheduling.dispatch import Dispatcher
+from pointsman.runtime.scheduling.scheduler import Scheduler
 from pointsman.storage.journal import JournalFullError
 from pointsman.storage.memory_journal import MemoryJournal
 from pointsman.storage.schedules import ScheduleChange

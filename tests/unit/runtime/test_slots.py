@@ -8,7 +8,7 @@ import pytest
 
 from pointsman.graph import limits
 from pointsman.graph.schedule import MissedSlots
-from pointsman.runtime.slots import SlotError, Slots, due, upcoming
+from pointsman.runtime.scheduling.slots import SlotError, Slots, due, upcoming
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS

@@ -10,8 +10,14 @@ from pointsman.graph.evidence import Checkout
 from pointsman.graph.results import GateComment
 from pointsman.graph.review_events import Moment
 from pointsman.graph.work import CheckLost, NativeRequest, RequestKind
-from pointsman.runtime.queries import view_of
-from pointsman.runtime.trace import TraceEntry, text_of, trace_entry, trace_signature, uncommitted
+from pointsman.runtime.views.queries import view_of
+from pointsman.runtime.views.trace import (
+    TraceEntry,
+    text_of,
+    trace_entry,
+    trace_signature,
+    uncommitted,
+)
 from tests.harness.core import Process, workflow
 
 EVENTS = typing.get_args(typing.get_args(ev.Event)[0])

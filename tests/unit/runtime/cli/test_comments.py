@@ -7,7 +7,7 @@ import pytest
 from pointsman.graph.results import GateComment
 from pointsman.runtime.cli.comments import given_comments, refuse_misplaced
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.queries import view_of
+from pointsman.runtime.views.queries import view_of
 from tests.harness.core import Process
 from tests.harness.hosts import git, make_repository
 

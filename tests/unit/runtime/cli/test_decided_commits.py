@@ -14,7 +14,7 @@ from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.review_tables import show_reviews
 from pointsman.runtime.cli.terminal import Terminal
 from pointsman.runtime.config import DataDirectory
-from pointsman.runtime.queries import RunView, view_of
+from pointsman.runtime.views.queries import RunView, view_of
 from tests.harness.core import Process, turn
 from tests.harness.hosts import git, make_repository
 from tests.harness.reviews import FROZEN, OTHER, ReviewProcess, reviewed

@@ -12,8 +12,8 @@ from pointsman.runtime.cli.reach import Reach
 from pointsman.runtime.cli.terminal import Terminal
 from pointsman.runtime.client import StreamEvent
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.queries import RunView, view_of
-from pointsman.runtime.trace import TraceEntry, trace_entry
+from pointsman.runtime.views.queries import RunView, view_of
+from pointsman.runtime.views.trace import TraceEntry, trace_entry
 from tests.harness.core import RUN_ID, Process
 
 

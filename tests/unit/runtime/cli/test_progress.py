@@ -5,7 +5,7 @@ import pytest
 from pointsman.graph.commands import DecideGate
 from pointsman.graph.results import GateDecision
 from pointsman.runtime.cli.progress import TEXT_CHARS_MAX, Line, Narrator, Tone
-from pointsman.runtime.trace import trace_entry
+from pointsman.runtime.views.trace import trace_entry
 from tests.harness.core import Process
 
 

@@ -12,7 +12,7 @@ from pointsman.runtime.cli.steering import offered
 from pointsman.runtime.cli.terminal import Terminal
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.queries import view_of
+from pointsman.runtime.views.queries import view_of
 from tests.harness.core import RUN_ID, Process
 
 

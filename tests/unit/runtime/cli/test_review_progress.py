@@ -6,8 +6,8 @@ from pointsman.graph.work import HostRunStatus, NativeRequest, RequestKind, Work
 from pointsman.runtime.cli.following import rests
 from pointsman.runtime.cli.progress import Line, Narrator, Tone
 from pointsman.runtime.cli.review_lines import values_in_words
-from pointsman.runtime.queries import view_of
-from pointsman.runtime.trace import trace_entry
+from pointsman.runtime.views.queries import view_of
+from pointsman.runtime.views.trace import trace_entry
 from tests.harness.core import turn
 from tests.harness.reviews import FROZEN, OTHER, ReviewProcess, reviewed
 

@@ -17,11 +17,11 @@ import pydantic
 
 import pointsman
 from pointsman.graph.model import Model
+from pointsman.runtime.care.staging import PlaceTakenError, staged
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.hosts.durable import write_durably
 from pointsman.runtime.journals import in_words
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.staging import PlaceTakenError, staged
 from pointsman.storage.codec import LAYOUT_VERSION
 from pointsman.storage.lmdb_environment import DATA_FILE, MAP_SIZE_BYTES, Environment
 

@@ -1,7 +1,7 @@
 """Schedules as people keep them: putting, removing and looking at them. Nothing here starts a run.
 
 Works on the journal alone, so that the command line needs no server for it. Firing is
-``runtime.scheduler``'s.
+``runtime.scheduling.scheduler``'s.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from pointsman.graph.schedule import MissedSlots, Overlap, Schedule, StartWish
 from pointsman.runtime.definitions import Definition, find_definition
 from pointsman.runtime.gateway.paths import absolute
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.schedule_views import (
+from pointsman.runtime.scheduling.schedule_views import (
     OccurrenceView,
     PutSchedule,
     RemoveSchedule,
@@ -30,8 +30,8 @@ from pointsman.runtime.schedule_views import (
     ScheduleView,
     occurrence_view,
 )
-from pointsman.runtime.slots import SlotError, Slots, upcoming, zone_of
-from pointsman.runtime.work_views import timestamp
+from pointsman.runtime.scheduling.slots import SlotError, Slots, upcoming, zone_of
+from pointsman.runtime.views.work_views import timestamp
 from pointsman.storage.journal import (
     CommandReceipt,
     Journal,

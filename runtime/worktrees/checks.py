@@ -22,7 +22,7 @@ from pointsman.runtime.hosts.supervised import (
     RecordCorruptError,
     SupervisedCommand,
 )
-from pointsman.runtime.workspaces import Workspace
+from pointsman.runtime.worktrees.workspaces import Workspace
 
 
 class CheckRefusedError(Exception):

@@ -1,7 +1,7 @@
 """The client's side of schedules, over a running server."""
 
 from pointsman.runtime.connection import Connection, part_of_path
-from pointsman.runtime.schedule_views import (
+from pointsman.runtime.scheduling.schedule_views import (
     HostOccurrence,
     OccurrenceReply,
     OccurrencesPage,

@@ -20,7 +20,7 @@ from pointsman.runtime.hosts.supervised import (
     ExitRecord,
     SupervisedCommand,
 )
-from pointsman.runtime.workspaces import WorkspaceRefusedError
+from pointsman.runtime.worktrees.workspaces import WorkspaceRefusedError
 
 _COPIED_ENTRIES_MAX: Final = 10_000
 _MESSAGE_TAIL_CHARS_MAX: Final = 2_000

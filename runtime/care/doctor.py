@@ -25,9 +25,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pointsman
 from pointsman.actors.clock import Clock
-from pointsman.runtime import discovery, git
+from pointsman.runtime import discovery
+from pointsman.runtime.care.doctor_journal import check_journal, check_leftovers
 from pointsman.runtime.config import DataDirectory
-from pointsman.runtime.doctor_journal import check_journal, check_leftovers
+from pointsman.runtime.worktrees import git
 from pointsman.storage.filesystem import is_local, type_of
 
 GIT_MIN: Final = (2, 25)

@@ -9,7 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pointsman.runtime.git import READ_TIMEOUT_S, GitError, common_folder, git, uncommitted
+from pointsman.runtime.worktrees.git import (
+    READ_TIMEOUT_S,
+    GitError,
+    common_folder,
+    git,
+    uncommitted,
+)
 
 _LINK_BYTES_MAX: Final = 16 * 1024
 _LINK: Final = b"gitdir: "

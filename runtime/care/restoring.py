@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Final
 
 from pointsman.graph.schedule import Occurrence, OccurrenceState, Reason, Schedule
-from pointsman.runtime.backups import JOURNAL, Manifest, copy_verified, read_manifest
+from pointsman.runtime.care.backups import JOURNAL, Manifest, copy_verified, read_manifest
+from pointsman.runtime.care.staging import PlaceTakenError, staged
+from pointsman.runtime.care.verification import verify_journal
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.hosts.restored import REASON, Restored, remember
 from pointsman.runtime.journals import demand_local, in_words, open_lmdb_journal
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.staging import PlaceTakenError, staged
-from pointsman.runtime.verification import verify_journal
 from pointsman.storage.journal import Journal
 from pointsman.storage.lmdb_environment import LOCK_FILE
 from pointsman.storage.lmdb_journal import LmdbJournal

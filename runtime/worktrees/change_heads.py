@@ -12,11 +12,17 @@ from typing import Final, NamedTuple, TypeVar
 
 from pointsman.graph.changes import RemoteRef, WorkspaceHead
 from pointsman.graph.evidence import HeadReading
-from pointsman.runtime.bootstrap import InterruptedByCloseError
-from pointsman.runtime.checkouts import head_of
-from pointsman.runtime.git import GitError, GitMissingError, GitTimeoutError, git, git_or_none
-from pointsman.runtime.linked_worktrees import NotOursError
-from pointsman.runtime.workspaces import Workspace
+from pointsman.runtime.worktrees.bootstrap import InterruptedByCloseError
+from pointsman.runtime.worktrees.checkouts import head_of
+from pointsman.runtime.worktrees.git import (
+    GitError,
+    GitMissingError,
+    GitTimeoutError,
+    git,
+    git_or_none,
+)
+from pointsman.runtime.worktrees.linked_worktrees import NotOursError
+from pointsman.runtime.worktrees.workspaces import Workspace
 
 LOOK_TIMEOUT_S: Final = 20.0
 FETCH_TIMEOUT_S: Final = 300.0

@@ -15,7 +15,7 @@ from pointsman.graph.review_set import ReviewBranch, ReviewSet, Verified
 from pointsman.graph.reviews import Branch
 from pointsman.graph.run import Run
 from pointsman.graph.workspace import WorkspaceStatus
-from pointsman.runtime.work_views import (
+from pointsman.runtime.views.work_views import (
     AttemptView,
     UnresolvedView,
     attempt_view,

@@ -28,13 +28,13 @@ from pointsman.graph.schedule import (
 from pointsman.runtime.gateway import wire
 from pointsman.runtime.gateway.paths import absolute
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.schedule_views import (
+from pointsman.runtime.scheduling.schedule_views import (
     HostOccurrence,
     OccurrenceReply,
     RunSchedule,
     occurrence_view,
 )
-from pointsman.runtime.schedules import definition_of, known_schedule, named_workflow
+from pointsman.runtime.scheduling.schedules import definition_of, known_schedule, named_workflow
 from pointsman.storage.journal import Journal, JournalFullError
 
 log = structlog.get_logger()

@@ -10,7 +10,7 @@ from pointsman.graph.evidence import PATHS_MAX
 from pointsman.graph.intents import FreezeChange
 from pointsman.graph.model import Model
 from pointsman.graph.reviews import Uncommitted
-from pointsman.runtime.change_heads import (
+from pointsman.runtime.worktrees.change_heads import (
     Pause,
     RefMissingError,
     RemoteUnknownError,
@@ -18,9 +18,14 @@ from pointsman.runtime.change_heads import (
     off_branch,
     remote_of,
 )
-from pointsman.runtime.checkouts import head_of
-from pointsman.runtime.frozen_refs import forget_frozen, frozen_ref, keep_frozen, kept_frozen
-from pointsman.runtime.git import (
+from pointsman.runtime.worktrees.checkouts import head_of
+from pointsman.runtime.worktrees.frozen_refs import (
+    forget_frozen,
+    frozen_ref,
+    keep_frozen,
+    kept_frozen,
+)
+from pointsman.runtime.worktrees.git import (
     GitError,
     GitMissingError,
     failure_reason,
@@ -28,15 +33,15 @@ from pointsman.runtime.git import (
     git_or_none,
     has_commit,
 )
-from pointsman.runtime.kept_workspaces import changes_in, unfinished
-from pointsman.runtime.linked_worktrees import NotOursError, Standing
-from pointsman.runtime.own_commits import (
+from pointsman.runtime.worktrees.kept_workspaces import changes_in, unfinished
+from pointsman.runtime.worktrees.linked_worktrees import NotOursError, Standing
+from pointsman.runtime.worktrees.own_commits import (
     CommitRefusedError,
     NestedRepositoryError,
     commit_all,
     was_committed_for,
 )
-from pointsman.runtime.workspaces import Workspace
+from pointsman.runtime.worktrees.workspaces import Workspace
 
 STAT_FILES_MAX: Final = 50
 STAT_BYTES_MAX: Final = 8 * 1024

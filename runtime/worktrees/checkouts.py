@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from pointsman.graph.evidence import PATHS_MAX, Checkout
-from pointsman.runtime.git import (
+from pointsman.runtime.worktrees.git import (
     CHECKOUT_TIMEOUT_S,
     GitError,
     GitMissingError,
@@ -22,7 +22,7 @@ from pointsman.runtime.git import (
     paths_in,
     readable,
 )
-from pointsman.runtime.linked_worktrees import NotOursError, Standing, standing
+from pointsman.runtime.worktrees.linked_worktrees import NotOursError, Standing, standing
 
 # A watcher, a cache or a hook of the repository could answer in place of the files; a replaced
 # object could answer in place of the commit.

@@ -6,7 +6,8 @@ from typing import Final
 
 import psutil
 
-from pointsman.runtime import discovery, staging
+from pointsman.runtime import discovery
+from pointsman.runtime.care import staging
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.hosts import processes
 from pointsman.runtime.journals import open_lmdb_journal

@@ -3,9 +3,9 @@
 from collections.abc import Collection
 from typing import Final
 
-from pointsman.runtime.checkouts import compare, head_of
-from pointsman.runtime.git import readable
-from pointsman.runtime.linked_worktrees import Standing
+from pointsman.runtime.worktrees.checkouts import compare, head_of
+from pointsman.runtime.worktrees.git import readable
+from pointsman.runtime.worktrees.linked_worktrees import Standing
 
 _NAMED_MAX: Final = 3
 _STEPS_BACK_MAX: Final = 1_000

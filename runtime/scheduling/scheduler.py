@@ -22,8 +22,8 @@ from pointsman.graph.schedule import (
     Trigger,
     slot_occurrence_id,
 )
-from pointsman.runtime.dispatch import Dispatcher
-from pointsman.runtime.slots import SlotError, Slots, due
+from pointsman.runtime.scheduling.dispatch import Dispatcher
+from pointsman.runtime.scheduling.slots import SlotError, Slots, due
 from pointsman.storage.journal import Journal, JournalError, JournalFullError
 from pointsman.storage.schedules import ScheduleChange, ScheduleConflictError
 

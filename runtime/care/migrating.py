@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from pointsman.runtime.backups import back_up
+from pointsman.runtime.care.backups import back_up
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.journals import in_words
 from pointsman.storage.codec import LAYOUT_VERSION

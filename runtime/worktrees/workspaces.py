@@ -18,9 +18,11 @@ from filelock import FileLock
 from pointsman.actors.crash_points import CrashPoint, here
 from pointsman.graph.intents import PrepareWorkspace
 from pointsman.graph.model import Model
-from pointsman.runtime.checkouts import head_of, paths_left_out
-from pointsman.runtime.frozen_refs import forget_all_frozen
-from pointsman.runtime.git import (
+from pointsman.runtime.hosts.durable import file_name, write_durably
+from pointsman.runtime.hosts.supervised import RecordCorruptError, read_record
+from pointsman.runtime.worktrees.checkouts import head_of, paths_left_out
+from pointsman.runtime.worktrees.frozen_refs import forget_all_frozen
+from pointsman.runtime.worktrees.git import (
     CHECKOUT_TIMEOUT_S,
     GitError,
     common_folder,
@@ -29,10 +31,8 @@ from pointsman.runtime.git import (
     git_or_none,
     has_commit,
 )
-from pointsman.runtime.hosts.durable import file_name, write_durably
-from pointsman.runtime.hosts.supervised import RecordCorruptError, read_record
-from pointsman.runtime.kept_workspaces import reason_to_keep
-from pointsman.runtime.linked_worktrees import Standing, standing
+from pointsman.runtime.worktrees.kept_workspaces import reason_to_keep
+from pointsman.runtime.worktrees.linked_worktrees import Standing, standing
 
 _LOCK_WAIT_S_MAX: Final = CHECKOUT_TIMEOUT_S
 

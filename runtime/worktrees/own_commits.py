@@ -3,7 +3,7 @@
 from typing import Final
 
 from pointsman.actors.crash_points import CrashPoint, here
-from pointsman.runtime.git import (
+from pointsman.runtime.worktrees.git import (
     CHECKOUT_TIMEOUT_S,
     GitError,
     git,
@@ -11,7 +11,7 @@ from pointsman.runtime.git import (
     paths_in,
     readable,
 )
-from pointsman.runtime.linked_worktrees import Standing
+from pointsman.runtime.worktrees.linked_worktrees import Standing
 
 _TRAILER: Final = "Pointsman-Review-Set"
 _IDENTITY: Final = ("-c", "user.name=Pointsman", "-c", "user.email=pointsman@pointsman.invalid")

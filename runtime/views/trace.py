@@ -20,7 +20,7 @@ from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.predicate import ConsideredTerm
 from pointsman.graph.results import GateComment
 from pointsman.graph.work import CheckExited
-from pointsman.runtime.review_words import (
+from pointsman.runtime.views.review_words import (
     commit_in_short,
     named,
     text_of_review,

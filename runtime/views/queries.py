@@ -1,7 +1,7 @@
 """What can be asked about runs: read from the journal alone, without a server and without Ray.
 
 Every answer is a typed, JSON-able model; nothing here wakes a run. The trace of a run is
-``runtime.trace``'s.
+``runtime.views.trace``'s.
 """
 
 from typing import Any
@@ -16,9 +16,14 @@ from pointsman.graph.projection import AttentionItem, RunSummary
 from pointsman.graph.run import Run, RunState, Visit
 from pointsman.graph.visited import taken
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.review_views import GateReviewView, ReviewView, gate_review, review_views
-from pointsman.runtime.trace import TraceEntry, trace_entry
-from pointsman.runtime.work_views import (
+from pointsman.runtime.views.review_views import (
+    GateReviewView,
+    ReviewView,
+    gate_review,
+    review_views,
+)
+from pointsman.runtime.views.trace import TraceEntry, trace_entry
+from pointsman.runtime.views.work_views import (
     AttemptView,
     ReportView,
     RequestView,

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pointsman.actors.host import RepositoryRefused, RepositoryState
-from pointsman.runtime.git import (
+from pointsman.runtime.worktrees.git import (
     PATHS_MAX,
     GitError,
     GitMissingError,
