@@ -28,6 +28,8 @@ PICTURE: Final = 1  # the first block is the picture
 # `make demo` installs into .venv and calls the program; here it is installed already.
 SCRIPT_HEAD: Final = """
 set -e
+git config user.name Reader
+git config user.email reader@example.org
 make() { test "$1" = demo && .venv/bin/pointsman demo; }
 """
 
