@@ -96,6 +96,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self.outside = Process(self, "outside")
         self.set_exception_handler(lambda loop, context: None)
 
+    def __del__(self, *_: object) -> None:
+        """Warn of nothing: it holds no file, and killed processes never end their tasks."""
+
     def time(self) -> float:
         return self._now
 
