@@ -4,7 +4,6 @@ A process costs half a CPU-second and 45 MB. They are begun when a branch first 
 do, kept while the run is at its worker, and given to the next branch that comes.
 """
 
-import os
 from collections.abc import Collection
 from typing import Final, Protocol
 
@@ -13,8 +12,8 @@ from pointsman.graph.commands import Command
 from pointsman.graph.intents import Intent
 from pointsman.graph.work import WorkAggregate
 
-# More branches than this share processes: their work is waiting for the host, not computing.
-BRANCH_WORKERS_MAX: Final = min(8, max(4, 2 * (os.cpu_count() or 1)))
+# An actor each for eight reviewers; more of them share, as their work is waiting for the host.
+BRANCH_WORKERS_MAX: Final = 8
 # Kept for the next run, or the next turn of this one, when a run is let go of.
 IDLE_BRANCH_WORKERS_MAX: Final = 1
 
