@@ -117,14 +117,14 @@ def toured(
 
 @pytest.mark.slow
 @pytest.mark.ray
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_every_command_of_the_tour_succeeds(toured: subprocess.CompletedProcess[str]) -> None:
     assert toured.returncode == 0, f"{toured.stdout[-2000:]}\n{toured.stderr[-4000:]}"
 
 
 @pytest.mark.slow
 @pytest.mark.ray
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_the_commands_show_what_the_readme_says_they_show(
     toured: subprocess.CompletedProcess[str],
 ) -> None:
@@ -135,7 +135,7 @@ def test_the_commands_show_what_the_readme_says_they_show(
 
 @pytest.mark.slow
 @pytest.mark.ray
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_the_demonstration_says_what_the_readme_shows(
     toured: subprocess.CompletedProcess[str],
 ) -> None:

@@ -10,7 +10,7 @@ from tests.harness.hosts import wait_until
 from tests.harness.processes import agents_of
 from tests.harness.server import Server
 
-pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(900)]
 
 ONE_AGENT = """
 pointsman: 1

@@ -26,7 +26,7 @@ KINDS = ("visit", "route", "report", "fork", "branch", "join", "end")
 # <node>.<visit>.<branch>.<try>, or the same without the try.
 OF_A_BRANCH = re.compile(r"[^.]+\.\d+\.[a-z][^.]*(\.\d+)?")
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def essence(signature: Any) -> list[Any]:

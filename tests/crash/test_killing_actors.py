@@ -15,7 +15,7 @@ from pointsman.runtime.views.trace import trace_signature
 from tests.harness.hosts import wait_until
 from tests.harness.server import SCRIPT, WORKFLOW, Server
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(600)
 
 # The agent is still at work until the test has done its harm.
 WAITING = SCRIPT.replace(
@@ -81,7 +81,7 @@ def test_a_run_actor_that_dies_at_every_nth_step_still_brings_the_run_to_its_gat
 ) -> None:
     with Server(tmp_path, POINTSMAN_CRASH_AT=place) as dying:
         run_id = dying.begin()
-        dying.until(run_id, "awaiting_review", 90)
+        dying.until(run_id, "awaiting_review", 400)
         with dying.client() as client:
             assert trace_signature(client.trace(run_id)) == undisturbed
         assert dying.launches(run_id) == 4

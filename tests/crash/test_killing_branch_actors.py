@@ -17,7 +17,7 @@ from pointsman.runtime.views.trace import trace_signature
 from tests.harness.hosts import wait_until
 from tests.harness.server import Server
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(900)
 
 REVIEWED = """
 pointsman: 1

@@ -15,7 +15,7 @@ from pointsman.runtime.config import DataDirectory
 from tests.harness.hosts import end_work_below, wait_until
 from tests.harness.server import SCRIPT, WORKFLOW, Server
 
-pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(900)]
 
 # The agent never ends by itself.
 WAITING = SCRIPT.replace(

@@ -14,7 +14,7 @@ from pointsman.runtime.config import DataDirectory
 from tests.harness.hosts import make_repository, wait_until
 from tests.harness.processes import clear_away
 
-PATIENCE_S = 90
+PATIENCE_S = 300
 PROGRAM = Path(sys.executable).with_name("pointsman")
 
 # One agent that follows the named script, then a gate that can also fail the run.

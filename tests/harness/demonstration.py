@@ -36,7 +36,7 @@ class Demonstration:
 
     def finish(self, going: subprocess.Popen[str]) -> dict[str, Any]:
         """Wait for its end and return what it printed."""
-        out, err = going.communicate(timeout=90)
+        out, err = going.communicate(timeout=300)
         assert going.returncode == 0, f"exit {going.returncode}: {err[-3000:]}\n{out[-2000:]}"
         shown: dict[str, Any] = json.loads(out)
         return shown
@@ -49,7 +49,7 @@ class Demonstration:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=90,
+            timeout=300,
             check=False,
         )
 

@@ -36,7 +36,7 @@ WORKSPACE: Final = f"wf:{RUN}:primary"
 ATTEMPT: Final = f"{RUN}.implement.1.1"
 CHECK: Final = f"{RUN}.unit-tests.1.1"
 NOWHERE: Final = ReportingAccess(url="http://127.0.0.1:9/mcp", token="token-nobody-listens-to")
-PATIENCE_S: Final = 30.0
+PATIENCE_S: Final = 90.0
 _LOOK_EVERY_S: Final = 0.02
 
 AnswerT = TypeVar("AnswerT")

@@ -15,11 +15,11 @@ from typing import IO, Any
 import pytest
 
 from pointsman.runtime import discovery
-from tests.harness.command_line import PROGRAM, CommandLine
+from tests.harness.command_line import PATIENCE_S, PROGRAM, CommandLine
 from tests.harness.hosts import git
 from tests.harness.processes import agents_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")
@@ -206,7 +206,7 @@ def test_ctrl_c_leaves_the_run_durable_and_says_how_to_go_on(
     following = shell.begin("run", "endless")
     until(following.stderr, "agent at work")
     following.send_signal(signal.SIGINT)
-    _, err = following.communicate(timeout=30)
+    _, err = following.communicate(timeout=PATIENCE_S)
     assert following.returncode == 130
     assert "The run is durable; it goes on with:" in err
     assert "Traceback" not in err
@@ -219,7 +219,7 @@ def test_logs_can_be_followed(shell: CommandLine, endless: str) -> None:
     following = shell.begin("logs", endless, "--follow")
     until(following.stdout, "work.1.1 | At it.")
     following.send_signal(signal.SIGINT)
-    following.communicate(timeout=30)
+    following.communicate(timeout=PATIENCE_S)
     assert following.returncode == 130
 
 

@@ -17,7 +17,7 @@ PROGRAM = Path(sys.executable).with_name("pointsman")
 MOUNTS = "23 1 8:1 / / rw - ext4 /dev/sda1 rw\n24 23 0:9 / {place} rw - {kind} server:/ rw\n"
 BOUND = 'mount --bind "$1" /proc/$$/mountinfo && shift && exec "$@"'
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def run_with(mounts: Path, *words: str | Path) -> "subprocess.CompletedProcess[str]":

@@ -14,7 +14,7 @@ from pointsman.runtime import discovery
 from tests.harness.command_line import CommandLine
 from tests.harness.hosts import wait_until
 
-pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.ray, pytest.mark.timeout(900)]
 
 NEXT_MINUTE_S = 100.0
 

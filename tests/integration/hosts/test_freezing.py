@@ -42,6 +42,7 @@ def test_the_committed_head_is_frozen_with_its_range(changed: HostReviewBench) -
         "diff_stat": " change.txt | 1 +\n 1 file changed, 1 insertion(+)",
         "left_out": "",
         "committed": False,
+        "mark": receipt.host_ref["mark"],
     }
     assert changed.frozen() == own_head(changed)
 
