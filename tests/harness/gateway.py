@@ -196,7 +196,7 @@ class _Announcing(uvicorn.Server):
 async def _call_tool(url: str, token: str, name: str, arguments: dict[str, Any]) -> CallToolResult:
     headers = {"Authorization": f"Bearer {token}"}
     async with (
-        httpx2.AsyncClient(headers=headers) as http,
+        httpx2.AsyncClient(headers=headers, timeout=_PATIENCE_S) as http,
         McpClient(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
     ):
         return await client.call_tool(name, arguments)

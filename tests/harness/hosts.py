@@ -26,7 +26,7 @@ from pointsman.graph.intents import (
     StartCheck,
 )
 from pointsman.graph.work import CheckState, Receipt, WorkAggregate, WorkPhase
-from pointsman.runtime.hosts import processes
+from pointsman.runtime.hosts import processes, runner
 from pointsman.runtime.hosts.local import LocalHost
 from pointsman.runtime.hosts.supervised import SupervisedCommand
 from pointsman.runtime.providers.scripted import ScriptedProvider
@@ -85,7 +85,7 @@ async def _moment() -> None:
 
 
 def work_below(data: Path) -> list[tuple[int, int]]:
-    """Find every process that was started for the work of a data folder."""
+    """Find every process that was started for the work of a data folder and still is at it."""
     marker = f"{processes.MARKER}={data.resolve()}/".encode()
     found: list[tuple[int, int]] = []
     for entry in Path("/proc").iterdir():
@@ -95,9 +95,19 @@ def work_below(data: Path) -> list[tuple[int, int]]:
             environment = (entry / "environ").read_bytes().split(b"\0")
         except OSError:
             continue
-        if stat.state not in "ZX" and any(item.startswith(marker) for item in environment):
+        marked = any(item.startswith(marker) for item in environment)
+        if marked and stat.state not in "ZX" and not _is_leaving(entry):
             found.append((int(entry.name), stat.start_ticks))
     return found
+
+
+def _is_leaving(process: Path) -> bool:
+    """Tell a runner that has written its last record: it ends by itself a moment later."""
+    try:
+        *_, module, folder = (process / "cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+    except (OSError, ValueError):
+        return False
+    return module == runner.__name__.encode() and (Path(os.fsdecode(folder)) / "exit.json").exists()
 
 
 def end_work_below(data: Path) -> None:
