@@ -1,7 +1,7 @@
 """What is wrong with a definition, at which place, and how to mend it."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pointsman.graph.model import Model
 
@@ -26,9 +26,13 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 def listed(words: Iterable[str], *, words_max: int = 12) -> str:
     """Return the words as prose, cut after ``words_max``."""
     shown = tuple(word if len(word) <= 80 else word[:79] + "…" for word in words)
-    if len(shown) > words_max:
-        return ", ".join(shown[:words_max]) + f" and {len(shown) - words_max} more"
-    return ", ".join(shown) if shown else "none"
+    return first_of(shown, words_max) if shown else "none"
+
+
+def first_of(names: Sequence[str], names_max: int) -> str:
+    """Return the first names, whole, and how many more there are."""
+    more = f" and {len(names) - names_max} more" if len(names) > names_max else ""
+    return ", ".join(names[:names_max]) + more
 
 
 def meant(word: str, known: Iterable[str]) -> str:

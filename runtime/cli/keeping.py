@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from pointsman.actors.clock import SystemClock
+from pointsman.graph.problem import first_of
 from pointsman.runtime import discovery
 from pointsman.runtime.care import backups, restoring
 from pointsman.runtime.care.migrating import migrate_if_older
@@ -62,8 +63,7 @@ def restore(call: Invocation, source: Path) -> int:
 def _list(call: Invocation, what: str, listed: "map[str] | tuple[str, ...]") -> None:
     shown = list(listed)
     if shown:
-        more = f" and {len(shown) - _NAMED_MAX} more" if len(shown) > _NAMED_MAX else ""
-        call.terminal.show(f"  {len(shown)} {what}: {', '.join(shown[:_NAMED_MAX])}{more}")
+        call.terminal.show(f"  {len(shown)} {what}: {first_of(shown, _NAMED_MAX)}")
 
 
 def _tell_left_out(call: Invocation) -> None:

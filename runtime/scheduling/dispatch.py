@@ -93,8 +93,7 @@ class Dispatcher:
     async def run_now(self, name: str, request: RunSchedule) -> OccurrenceReply:
         """Start a schedule's workflow now, as a person's own occurrence of it."""
         occurrence_id = manual_occurrence_id(name, request.command_id)
-        known = self._store.occurrence(occurrence_id)
-        wish = known.wish if known is not None else known_schedule(self._journal, name).wish
+        wish = self._wish_of_schedule(occurrence_id, name)
         return await self._asked(
             self._wished(occurrence_id, name, Trigger.MANUAL, wish, request.requested_by)
         )
@@ -104,13 +103,7 @@ class Dispatcher:
         if request.schedule is not None:
             if request.workflow is not None or request.repository is not None or request.inputs:
                 raise PointsmanError("request_invalid", "name a schedule or a workflow, not both")
-            known = self._store.occurrence(request.occurrence_id)
-            same = known is not None and known.schedule_id == request.schedule
-            wish = (
-                known.wish
-                if known is not None and same
-                else known_schedule(self._journal, request.schedule).wish
-            )
+            wish = self._wish_of_schedule(request.occurrence_id, request.schedule)
         elif request.workflow is None or request.repository is None:
             raise PointsmanError("request_invalid", "name a schedule, or workflow and repository")
         else:
@@ -122,6 +115,13 @@ class Dispatcher:
                 request.occurrence_id, request.schedule, Trigger.HOST, wish, request.requested_by
             )
         )
+
+    def _wish_of_schedule(self, occurrence_id: str, schedule_id: str) -> StartWish:
+        """Return what an occurrence of a schedule wished for, also if that is gone since."""
+        known = self._store.occurrence(occurrence_id)
+        if known is not None and known.schedule_id == schedule_id:
+            return known.wish
+        return known_schedule(self._journal, schedule_id).wish
 
     def _wished(
         self,

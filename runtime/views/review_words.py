@@ -13,6 +13,7 @@ from pointsman.graph import ids
 from pointsman.graph import review_events as rev
 from pointsman.graph.changes import in_words
 from pointsman.graph.explain import duration
+from pointsman.graph.problem import first_of
 
 _NAMED_MAX: Final = 3
 _COMMIT_CHARS: Final = 8
@@ -27,8 +28,7 @@ def commit_in_short(commit: str) -> str:
 
 def named(paths: Sequence[str]) -> str:
     """Name a few paths, and how many more there are."""
-    more = f" and {len(paths) - _NAMED_MAX} more" if len(paths) > _NAMED_MAX else ""
-    return ", ".join(paths[:_NAMED_MAX]) + more
+    return first_of(paths, _NAMED_MAX)
 
 
 def files_changed(diff_stat: str) -> str:

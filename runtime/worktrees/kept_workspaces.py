@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from typing import Final
 
+from pointsman.graph.problem import first_of
 from pointsman.runtime.worktrees.checkouts import compare, head_of
 from pointsman.runtime.worktrees.git import readable
 from pointsman.runtime.worktrees.linked_worktrees import Standing
@@ -34,12 +35,6 @@ def changes_in(tree: Standing, left_out: Collection[str]) -> list[str]:
     return told + [path for path in hidden if path not in set(told)]
 
 
-def named(paths: list[str]) -> str:
-    """Name the first few paths."""
-    more = f" and {len(paths) - _NAMED_MAX} more" if len(paths) > _NAMED_MAX else ""
-    return ", ".join(paths[:_NAMED_MAX]) + more
-
-
 def reason_to_keep(
     tree: Standing, branch: str | None, base_commit: str, left_out: Collection[str]
 ) -> str | None:
@@ -49,7 +44,7 @@ def reason_to_keep(
     was ever made must be on some branch or tag, or be older than what it began at.
     """
     if changed := changes_in(tree, left_out):
-        return f"uncommitted changes: {named(changed)}"
+        return f"uncommitted changes: {first_of(changed, _NAMED_MAX)}"
     if (what := unfinished(tree)) is not None:
         return f"git is in the middle of {what}"
     if (tree.own / "locked").exists():
