@@ -17,8 +17,6 @@ from pointsman.runtime.hosts.turns import Turns
 from pointsman.runtime.worktrees.change_heads import (
     Pause,
     has_returned,
-    last_move,
-    own_ref,
     remote_head,
     workspace_head,
 )
@@ -64,16 +62,10 @@ class Changes:
             frozen = freeze(order, workspace, sparse, self._pause, marker)
         except FreezeRefusedError as refusal:
             return rejected(order.intent_id, refusal.reason, str(refusal))
-        found_at = {"remote": frozen.remote} if frozen.remote is not None else {}
-        change = order.change
-        if isinstance(change, RemoteRef) and frozen.remote is not None:
-            change = change.model_copy(update={"remote": frozen.remote})
-        ref = own_ref(change)
-        mark = last_move(Path(order.repository), ref) if ref is not None else None
+        found = {"remote": frozen.remote, "mark": frozen.mark}
         return accepted(
             order.intent_id,
-            **found_at,
-            **({"mark": mark} if mark is not None else {}),
+            **{name: each for name, each in found.items() if each is not None},
             frozen_commit=frozen.frozen_commit,
             base_commit=frozen.base_commit,
             diff_stat=frozen.diff_stat,
@@ -101,10 +93,9 @@ class Changes:
                 reading = workspace_head(order.change, self._worktrees.find(key))
             case RemoteRef():
                 reading = remote_head(repository, order.change, self._pause)
-        ref = own_ref(order.change)
-        if ref is None or reading.head_commit is None:
+        if reading.head_commit is None:
             return reading
-        returned = has_returned(repository, ref, order.mark, order.frozen_commit)
+        returned = has_returned(repository, order.change, order.mark, order.frozen_commit)
         return reading.model_copy(update={"returned": returned})
 
     def _left_out(self, workspace: Workspace | None) -> frozenset[str]:

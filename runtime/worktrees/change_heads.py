@@ -156,30 +156,21 @@ def workspace_head(change: WorkspaceHead, workspace: Workspace | None) -> HeadRe
     return HeadReading(head_commit=head)
 
 
-def own_ref(change: WorkspaceHead | RemoteRef) -> str | None:
-    """Return the ref of the repository itself that a change is; ``None`` if it lies elsewhere."""
-    match change:
-        case WorkspaceHead(branch=branch):
-            return f"refs/heads/{branch}"
-        case RemoteRef(ref=ref, remote="."):
-            return ref
-        case _:
-            return None
-
-
-def last_move(folder: Path, ref: str) -> str | None:
-    """Name the last move of a ref as its log tells it; ``None`` if no log of it is kept."""
-    moves = _moves(folder, ref)
+def last_move(repository: Path, change: WorkspaceHead | RemoteRef) -> str | None:
+    """Name the last move of a change's head as a log tells it; ``None`` if none is kept."""
+    moves = _moves(repository, change)
     return moves[0].name if moves else None
 
 
-def has_returned(folder: Path, ref: str, mark: str | None, commit: str) -> bool:
-    """Tell whether a ref was another commit since the move that ``mark`` names.
+def has_returned(
+    repository: Path, change: WorkspaceHead | RemoteRef, mark: str | None, commit: str
+) -> bool:
+    """Tell whether a head was another commit since the move that ``mark`` names.
 
     A log that no longer reaches back to it tells nothing.
     """
     since: list[str] = []
-    for move in _moves(folder, ref) if mark is not None else ():
+    for move in _moves(repository, change) if mark is not None else ():
         if move.name == mark:
             return any(each != commit for each in since)
         since.append(move.to)
@@ -191,9 +182,17 @@ class _Move(NamedTuple):
     name: str
 
 
-def _moves(folder: Path, ref: str) -> list[_Move]:
+def _moves(repository: Path, change: WorkspaceHead | RemoteRef) -> list[_Move]:
+    """Read the log of a head's moves, the latest first; only refs of the repository have one."""
+    match change:
+        case WorkspaceHead(branch=branch):
+            ref = f"refs/heads/{branch}"
+        case RemoteRef(ref=ref, remote="."):
+            pass
+        case RemoteRef():
+            return []
     shape = ("--date=raw", "--format=%H%x09%gD%x09%gn%x09%ge%x09%gs")
-    told = git_or_none(folder, "reflog", "show", *shape, ref, "--") or ""
+    told = git_or_none(repository, "reflog", "show", *shape, ref, "--") or ""
     lines = [line for line in told.splitlines() if line]
     names = (hashlib.sha256(line.encode("utf-8", "surrogateescape")).hexdigest() for line in lines)
     return [_Move(line.partition("\t")[0], name) for line, name in zip(lines, names, strict=True)]

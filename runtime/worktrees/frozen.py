@@ -9,12 +9,14 @@ from pointsman.graph.changes import RemoteRef, WorkspaceHead, in_words
 from pointsman.graph.evidence import PATHS_MAX
 from pointsman.graph.intents import FreezeChange
 from pointsman.graph.model import Model
+from pointsman.graph.problem import first_of
 from pointsman.graph.reviews import Uncommitted
 from pointsman.runtime.worktrees.change_heads import (
     Pause,
     RefMissingError,
     RemoteUnknownError,
     fetch,
+    last_move,
     off_branch,
     remote_of,
 )
@@ -62,7 +64,8 @@ class FreezeRefusedError(Exception):
 class Frozen(Model):
     """What was frozen. ``left_out`` are uncommitted paths, the last line may count the rest.
 
-    ``remote`` is where a ref was found; ``.`` is the repository itself.
+    ``remote`` is where a ref was found; ``.`` is the repository itself. ``mark`` names the last
+    move of the change's head until then, where a log of its moves is kept.
     """
 
     frozen_commit: str
@@ -71,6 +74,7 @@ class Frozen(Model):
     left_out: tuple[str, ...] = ()
     committed: bool = False
     remote: str | None = None
+    mark: str | None = None
 
 
 def freeze(
@@ -139,7 +143,8 @@ def _freeze_workspace(
         _commit(tree, order, sparse, marker)
         head, paths = head_of(tree)[0], []
     if paths and order.uncommitted is Uncommitted.REFUSE:
-        message = f"{workspace.path} has changes that are not committed: {_named(paths)}"
+        told = first_of(paths, _NAMED_MAX)
+        message = f"{workspace.path} has changes that are not committed: {told}"
         raise FreezeRefusedError("change_uncommitted", message)
     assert head is not None, f"{tree.folder} lost its head while it was frozen"
     committed = was_committed_for(tree, order.review_set_id)
@@ -149,6 +154,7 @@ def _freeze_workspace(
         diff_stat="",
         left_out=_listed(paths),
         committed=committed,
+        mark=last_move(tree.folder, change),
     )
 
 
@@ -162,7 +168,7 @@ def _commit(tree: Standing, order: FreezeChange, sparse: Collection[str], marker
         raise FreezeRefusedError(reason, str(error)) from error
     if left := changes_in(tree, sparse):
         # Such as files that git was told to overlook, or that a hook has changed meanwhile.
-        message = f"after the commit there are changes all the same: {_named(left)}"
+        message = f"after the commit there are changes all the same: {first_of(left, _NAMED_MAX)}"
         raise FreezeRefusedError("change_uncommitted", message)
 
 
@@ -192,6 +198,7 @@ def _fetch(order: FreezeChange, change: RemoteRef, ref: str, pause: Pause, marke
         base_commit=order.base_commit,
         diff_stat="",
         remote=change.remote,
+        mark=last_move(repository, change),
     )
 
 
@@ -231,11 +238,6 @@ def _diff_stat(repository: Path, begins: str, frozen: str) -> str:
             break
         kept.append(line)
     return "\n".join([*kept, *total])[:STAT_BYTES_MAX]
-
-
-def _named(paths: list[str]) -> str:
-    more = f" and {len(paths) - _NAMED_MAX} more" if len(paths) > _NAMED_MAX else ""
-    return ", ".join(paths[:_NAMED_MAX]) + more
 
 
 def _listed(paths: list[str]) -> tuple[str, ...]:
