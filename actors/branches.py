@@ -50,17 +50,11 @@ def branch_of(intent: Intent) -> str | None:
     """Return the id of the reviewer's branch that an intent is for; ``None`` if it is the run's."""
     attempt_id: str | None = getattr(intent, "attempt_id", None)
     if attempt_id is not None:
-        return branch_of_attempt(attempt_id)
+        return ids.place_of(attempt_id).branch_id
     key: str | None = getattr(intent, "workspace_key", None)
     if key is None or key == ids.workspace_key(intent.run_id):
         return None
     return key.removeprefix("wf:")
-
-
-def branch_of_attempt(subject_id: str) -> str | None:
-    """Return the id of the branch that an attempt is of; ``None`` if it is of no branch."""
-    place = ids.place_of(subject_id)
-    return ids.branch_id(place.visit, place.branch) if place.branch is not None else None
 
 
 class BranchPool:

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from pointsman.actors.branches import BranchPool, branch_of, branch_of_attempt
+from pointsman.actors.branches import BranchPool, branch_of
 from pointsman.actors.clock import Clock
 from pointsman.actors.crash_points import CrashPoint, CrashPoints
 from pointsman.actors.head_reading import read_head, review_to_compare
@@ -25,7 +25,7 @@ from pointsman.actors.mailbox import Mailbox
 from pointsman.actors.messages import Answer, Message, Unavailable
 from pointsman.actors.run_core import RunCore
 from pointsman.actors.workers import WorkerLostError
-from pointsman.graph import owed_reviews
+from pointsman.graph import ids, owed_reviews
 from pointsman.graph.commands import (
     Advance,
     BindCredential,
@@ -36,7 +36,6 @@ from pointsman.graph.commands import (
     ObserveHead,
     ObserveWork,
 )
-from pointsman.graph.freshness import overtaken
 from pointsman.graph.intents import Intent, ReleaseWorkspace
 from pointsman.graph.owed import turns_begun
 from pointsman.graph.rejections import Rejected
@@ -116,7 +115,7 @@ class RunActor:
             assert core.run is not None, "only a run has a review"
             order = owed_reviews.read_head(core.run, review)
             reading = await read_head(self._host, order)
-            if overtaken(review, reading):
+            if reading.has_left(review.frozen_commit):
                 moved = ObserveHead(visit_id=order.visit_id, reading=reading)
                 await self._tell_fact(core.run_id, moved)
         command = command.model_copy(update={"head": reading})
@@ -166,7 +165,7 @@ class RunActor:
         self._branches.keep_only(
             {
                 *filter(None, map(branch_of, core.outbox)),
-                *filter(None, map(branch_of_attempt, core.open_work)),
+                *filter(None, (ids.place_of(each).branch_id for each in core.open_work)),
             }
         )
         for intent in core.outbox:
@@ -296,7 +295,7 @@ class RunActor:
 
         A look alone is not worth a process: waiting for long reviews would cost one for each.
         """
-        branch = branch_of_attempt(attempt_id)
+        branch = ids.place_of(attempt_id).branch_id
         worker = self._branches.at_hand(branch) if branch is not None else None
         if worker is not None:
             try:

@@ -309,7 +309,7 @@ class Supervisor:
     async def _fire_due(self) -> None:
         # Those of resting runs stay due; they must not hide the others behind a page of their own.
         now_ms = self._clock.now_ms()
-        resting = {run for run, lease in self._leases.items() if now_ms < lease.rests_until_ms}
+        resting = {run for run, lease in self._leases.items() if lease.rests(now_ms)}
         found = self._journal.due(now_ms, _DUE_AT_ONCE_MAX + _DUE_OF_RUN_MAX * len(resting))
         due = [each for each in found if each.run_id not in resting][:_DUE_AT_ONCE_MAX]
         fires = [Message(d.run_id, FireDeadline(deadline_id=d.deadline_id)) for d in due]

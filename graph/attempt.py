@@ -1,7 +1,7 @@
 """The state of one agent's work: its attempts, and where a visit or a branch stands with them."""
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from pointsman.graph.events import TimeLimit, UnresolvedReason
 from pointsman.graph.model import JsonScalar, Model
@@ -39,6 +39,10 @@ class AttemptStatus(StrEnum):
     LAUNCHED = "launched"
     REFUSED = "refused"
     SETTLED = "settled"
+
+
+# What the host works on, or is about to.
+OPEN_ATTEMPT: Final = frozenset({AttemptStatus.SCHEDULED, AttemptStatus.LAUNCHED})
 
 
 class ReminderStatus(StrEnum):

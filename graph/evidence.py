@@ -1,10 +1,14 @@
 """What a host sees of a git checkout, and of the head of a change under review: facts only."""
 
+from typing import Final
+
 from pydantic import Field
 
 from pointsman.graph.model import Model
+from pointsman.graph.problem import first_of
 
-PATHS_MAX = 100
+PATHS_MAX: Final = 100
+_NAMED_MAX: Final = 5
 
 
 class Checkout(Model):
@@ -36,6 +40,10 @@ class HeadReading(Model):
     returned: bool = False
     unavailable: str | None = None
 
+    def has_left(self, commit: str) -> bool:
+        """Tell whether the head is, or in between was, another commit; unknown tells nothing."""
+        return self.head_commit is not None and (self.returned or self.head_commit != commit)
+
 
 def misfit(checkout: Checkout, commit: str) -> str | None:
     """Say how a checkout differs from the frozen commit; ``None`` if it does not.
@@ -47,12 +55,7 @@ def misfit(checkout: Checkout, commit: str) -> str | None:
     if checkout.head_commit != commit:
         return f"the worktree is at {checkout.head_commit or 'no commit'}, not at {commit}"
     if checkout.staged:
-        return f"the index was changed: {_named(checkout.staged)}"
+        return f"the index was changed: {first_of(checkout.staged, _NAMED_MAX)}"
     if checkout.changed:
-        return f"tracked files were changed: {_named(checkout.changed)}"
+        return f"tracked files were changed: {first_of(checkout.changed, _NAMED_MAX)}"
     return None
-
-
-def _named(paths: tuple[str, ...]) -> str:
-    more = f" and {len(paths) - 5} more" if len(paths) > 5 else ""
-    return ", ".join(paths[:5]) + more

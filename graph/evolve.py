@@ -65,7 +65,7 @@ def _apply(run: Run, event: ev.Event, sequence: int, at_ms: int) -> Run:
         case ev.WorkspacePrepared() | ev.WorkspaceRefused() | ev.WorkspaceReleased():
             return _workspace(run, event)
         case ev.GateRequested():
-            return with_visit(run, gate=_gate(event, sequence, at_ms))
+            return work.with_visit(run, gate=_gate(event, sequence, at_ms))
         case ev.RunSuspended():
             return _gate_changed(run, suspended=True)
         case ev.GateDecided(decision=decision):
@@ -82,8 +82,8 @@ def _apply(run: Run, event: ev.Event, sequence: int, at_ms: int) -> Run:
         case ev.WorkInterrupted():
             return _interrupted(run, event, at_ms)
         case ev.CheckStarted() | ev.CheckLaunched() | ev.CheckRefused() | ev.CheckEnded():
-            visit = _visit(run)
-            return with_visit(run, **work.check_changes(visit, event))
+            visit = work.visit_of(run)
+            return work.with_visit(run, **work.check_changes(visit, event))
         case (
             ev.AttemptSettled()
             | ev.AttemptStarted()
@@ -120,21 +120,11 @@ def _apply(run: Run, event: ev.Event, sequence: int, at_ms: int) -> Run:
             assert_never(event)
 
 
-def _visit(run: Run) -> Visit:
-    assert run.visit is not None, f"{run.run_id} is at no node"
-    return run.visit
-
-
-def with_visit(run: Run, **changes: Any) -> Run:
-    """Return the run with its current visit changed."""
-    return run.model_copy(update={"visit": _visit(run).model_copy(update=changes)})
-
-
 def _attempted(run: Run, event: work.AttemptEvent, at_ms: int) -> Run:
     """Apply an event of an attempt; only work in the run's own worktree moves its head."""
-    if ids.place_of(event.attempt_id).branch is not None:
+    if ids.place_of(event.attempt_id).branch_id is not None:
         return reviews.branch_attempted(run, event, at_ms)
-    changed = with_visit(run, **work.attempt_changes(_visit(run), event, at_ms))
+    changed = work.with_visit(run, **work.attempt_changes(work.visit_of(run), event, at_ms))
     if isinstance(event, ev.AttemptSettled) and event.work is not None and event.work.head_commit:
         changed = changed.model_copy(update={"head_commit": event.work.head_commit})
     return changed
@@ -170,7 +160,7 @@ def _entered(run: Run, event: ev.NodeEntered, at_ms: int) -> Run:
 
 
 def _completed(run: Run, event: ev.NodeCompleted) -> Run:
-    changed = with_visit(run, completed=True)
+    changed = work.with_visit(run, completed=True)
     if event.result is None:
         return changed
     return changed.model_copy(update={"results": {**run.results, event.node: event.result}})
@@ -178,21 +168,21 @@ def _completed(run: Run, event: ev.NodeCompleted) -> Run:
 
 def _unresolved(run: Run, event: ev.NodeUnresolved, sequence: int, at_ms: int) -> Run:
     why = Unresolved(reason=event.reason, detail=event.detail, revision=sequence, since_ms=at_ms)
-    return with_visit(run, unresolved=why)
+    return work.with_visit(run, unresolved=why)
 
 
 def _retried(run: Run, event: ev.RetryRequested) -> Run:
-    if event.visit_id != _visit(run).visit_id:
+    if event.visit_id != work.visit_of(run).visit_id:
         tries = reviews.branch_of(run, event.visit_id).tries + 1
         again = reviews.with_branch(
             run, event.visit_id, unresolved=None, try_owed=True, tries=tries
         )
         return again.model_copy(update={"visits_used": event.visits_used})
-    visit = _visit(run)
+    visit = work.visit_of(run)
     workspace = run.workspace
     if workspace.status is WorkspaceStatus.REFUSED:
         workspace = Workspace(tries=workspace.tries + 1)
-    changed = with_visit(
+    changed = work.with_visit(
         run,
         unresolved=None,
         try_owed=True,
@@ -223,9 +213,9 @@ def _gate(event: ev.GateRequested, sequence: int, at_ms: int) -> OpenGate:
 
 
 def _gate_changed(run: Run, **changes: Any) -> Run:
-    gate = _visit(run).gate
+    gate = work.visit_of(run).gate
     assert gate is not None, f"{run.run_id} has no open gate"
-    return with_visit(run, gate=gate.model_copy(update=changes))
+    return work.with_visit(run, gate=gate.model_copy(update=changes))
 
 
 def _ended(run: Run, state: RunState, at_ms: int) -> Run:
@@ -237,9 +227,11 @@ def _interrupted(run: Run, event: ev.WorkInterrupted, at_ms: int) -> Run:
     if event.left:
         left[event.subject_id] = ProcessesLeft(count=event.left, since_ms=at_ms)
     changed = run.model_copy(update={"processes_left": left})
-    place = ids.place_of(event.subject_id)
-    if place.branch is not None:
-        branch = reviews.branch_of(run, ids.branch_id(place.visit, place.branch))
+    branch_id = ids.place_of(event.subject_id).branch_id
+    if branch_id is not None:
+        branch = reviews.branch_of(run, branch_id)
         ended = work.interruption_changes(branch, event.subject_id)
-        return reviews.with_branch(changed, branch.branch_id, **ended)
-    return with_visit(changed, **work.interruption_changes(_visit(run), event.subject_id))
+        return reviews.with_branch(changed, branch_id, **ended)
+    return work.with_visit(
+        changed, **work.interruption_changes(work.visit_of(run), event.subject_id)
+    )

@@ -6,9 +6,10 @@ from pointsman.graph import events as ev
 from pointsman.graph import evolve_work as work
 from pointsman.graph import ids
 from pointsman.graph import review_events as rev
-from pointsman.graph.attempt import AttemptStatus, Unresolved
+from pointsman.graph.attempt import OPEN_ATTEMPT, Unresolved
 from pointsman.graph.changes import WorkspaceHead
 from pointsman.graph.definition import ParallelNode
+from pointsman.graph.evidence import HeadReading
 from pointsman.graph.results import GateDecision
 from pointsman.graph.review_set import BranchEnding, ReviewBranch, ReviewSet, Verified
 from pointsman.graph.run import HeadComparison, Refusal, Run, Visit
@@ -35,7 +36,7 @@ def reviewed(run: Run, event: ReviewEvent, sequence: int, at_ms: int) -> Run:
             return _frozen(run, event)
         case rev.ChangeRefused(reason=reason, message=message):
             refusal = Refusal(reason=reason, message=message)
-            return _with_visit(run, freeze_refused=refusal, try_owed=False)
+            return work.with_visit(run, freeze_refused=refusal, try_owed=False)
         case rev.ReviewForked():
             return _forked(run, event, at_ms)
         case rev.CheckoutVerified():
@@ -60,7 +61,7 @@ def reviewed(run: Run, event: ReviewEvent, sequence: int, at_ms: int) -> Run:
             review = run.reviews[event.node].model_copy(update={"outcome": event.outcome})
             return _with_review(run, review)
         case rev.ReviewAgainRequested():
-            return _with_visit(run, again=event.group, unresolved=None)
+            return work.with_visit(run, again=event.group, unresolved=None)
         case _:
             assert_never(event)
 
@@ -85,9 +86,9 @@ def with_branch(run: Run, branch_id: str, **changes: Any) -> Run:
 
 def branch_attempted(run: Run, event: work.AttemptEvent, at_ms: int) -> Run:
     """Apply an event of a reviewer's attempt."""
-    place = ids.place_of(event.attempt_id)
-    assert place.branch is not None, f"{event.attempt_id} is of no branch"
-    branch = branch_of(run, ids.branch_id(place.visit, place.branch))
+    branch_id = ids.place_of(event.attempt_id).branch_id
+    assert branch_id is not None, f"{event.attempt_id} is of no branch"
+    branch = branch_of(run, branch_id)
     changes = work.attempt_changes(branch, event, at_ms)
     if isinstance(event, ev.AttemptStarted):
         changes |= {"at_launch": None, "at_settlement": None}
@@ -95,7 +96,7 @@ def branch_attempted(run: Run, event: work.AttemptEvent, at_ms: int) -> Run:
         changes |= {"at_settlement": None}
     if isinstance(event, ev.AttemptLaunched) and not branch.launched:
         changes |= {"launched": True, "due_at_ms": at_ms + branch.deadline_ms}
-    return with_branch(run, branch.branch_id, **changes)
+    return with_branch(run, branch_id, **changes)
 
 
 def branch_workspace(
@@ -109,11 +110,6 @@ def branch_workspace(
                 return with_branch(run, branch.branch_id, workspace=changed)
     left = tuple(key for key in run.workspaces_to_release if key != event.workspace_key)
     return run.model_copy(update={"workspaces_to_release": left})
-
-
-def _with_visit(run: Run, **changes: Any) -> Run:
-    assert run.visit is not None, f"{run.run_id} is at no node"
-    return run.model_copy(update={"visit": run.visit.model_copy(update=changes)})
 
 
 def _with_review(run: Run, review: ReviewSet) -> Run:
@@ -142,7 +138,7 @@ def _frozen(run: Run, event: rev.ChangeFrozen) -> Run:
         mark=event.mark,
     )
     changed = _set_aside(run, run.reviews.get(node.join))
-    changed = _with_review(_with_visit(changed, try_owed=False), review)
+    changed = _with_review(work.with_visit(changed, try_owed=False), review)
     if isinstance(event.change, WorkspaceHead):
         changed = changed.model_copy(update={"head_commit": event.frozen_commit})
     return changed
@@ -189,17 +185,15 @@ def _deadline_passed(run: Run, branch_id: str) -> Run:
     branch = branch_of(run, branch_id)
     attempt = branch.attempt
     attempts = branch.attempts
-    if attempt is not None and attempt.status in (AttemptStatus.SCHEDULED, AttemptStatus.LAUNCHED):
-        over = attempt.model_copy(
-            update={"timed_out": True, "remaining_ms": 0, "running_since_ms": None}
-        )
-        attempts = (*attempts[:-1], over)
+    if attempt is not None and attempt.status in OPEN_ATTEMPT:
+        attempts = (*attempts[:-1], attempt.model_copy(update=work.over_fields()))
     return with_branch(run, branch_id, deadline_passed=True, attempts=attempts)
 
 
 def _compared(run: Run, event: rev.HeadCompared, sequence: int) -> Run:
-    changed = _with_visit(run, comparison=HeadComparison(head=event.head, why=event.why))
-    if event.head is None or (event.head == event.frozen_commit and not event.returned):
+    changed = work.with_visit(run, comparison=HeadComparison(head=event.head, why=event.why))
+    reading = HeadReading(head_commit=event.head, returned=event.returned)
+    if not reading.has_left(event.frozen_commit):
         return changed
     for review in run.reviews.values():
         if review.review_set_id == event.review_set_id:
@@ -210,4 +204,4 @@ def _compared(run: Run, event: rev.HeadCompared, sequence: int) -> Run:
     # The approval is withdrawn; the new revision makes a click on the old one a stale one.
     offered = tuple(each for each in visit.gate.offered if each is not GateDecision.APPROVE)
     gate = visit.gate.model_copy(update={"offered": offered, "revision": sequence})
-    return _with_visit(changed, gate=gate)
+    return work.with_visit(changed, gate=gate)

@@ -13,7 +13,7 @@ from pointsman.graph.attempt import (
     ReportReceipt,
     Tried,
 )
-from pointsman.graph.run import CheckTry, CheckTryStatus, Visit
+from pointsman.graph.run import CheckTry, CheckTryStatus, Run, Visit
 from pointsman.graph.settlement import SettlementOutcome, was_lost
 from pointsman.graph.workspace import WorkspaceStatus
 
@@ -39,6 +39,17 @@ CheckEvent = ev.CheckStarted | ev.CheckLaunched | ev.CheckRefused | ev.CheckEnde
 
 
 WorkspaceEvent = ev.WorkspacePrepared | ev.WorkspaceRefused | ev.WorkspaceReleased
+
+
+def visit_of(run: Run) -> Visit:
+    """Return the visit of a run that is at a node."""
+    assert run.visit is not None, f"{run.run_id} is at no node"
+    return run.visit
+
+
+def with_visit(run: Run, **changes: Any) -> Run:
+    """Return the run with its current visit changed."""
+    return run.model_copy(update={"visit": visit_of(run).model_copy(update=changes)})
 
 
 def attempt_changes(tried: Tried, event: AttemptEvent, at_ms: int) -> dict[str, Any]:
@@ -76,8 +87,7 @@ def _attempt_fields(attempt: Attempt, event: AttemptEvent, at_ms: int) -> dict[s
         case ev.ReminderDelivered():
             return {"reminder": ReminderStatus.DELIVERED}
         case ev.AttemptTimedOut(limit=limit):
-            over = {"timed_out": True, "limit": limit}
-            return {**over, "remaining_ms": 0, "running_since_ms": None}
+            return over_fields(limit)
         case ev.AttemptSettled():
             return {
                 **_stopped(attempt, at_ms),
@@ -121,6 +131,11 @@ def _attempt_fields(attempt: Attempt, event: AttemptEvent, at_ms: int) -> dict[s
             return {"resume_owed": False, "running_since_ms": at_ms}
         case _:
             assert_never(event)
+
+
+def over_fields(limit: ev.TimeLimit = ev.TimeLimit.EXECUTION) -> dict[str, Any]:
+    """Return what a limit that has come changes in an attempt."""
+    return {"timed_out": True, "limit": limit, "remaining_ms": 0, "running_since_ms": None}
 
 
 def _report(event: ev.ReportAccepted, at_ms: int) -> AcceptedReport:

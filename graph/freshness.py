@@ -14,7 +14,6 @@ from pointsman.graph.definition import (
     ParallelNode,
 )
 from pointsman.graph.events import NodeUnresolved, UnresolvedReason
-from pointsman.graph.evidence import HeadReading
 from pointsman.graph.review_events import JoinOutcome
 from pointsman.graph.review_set import ReviewSet
 from pointsman.graph.run import Run, Visit
@@ -47,36 +46,30 @@ def comparison_due(run: Run) -> ReviewSet | None:
     visit, review = run.visit, relied_on(run)
     if visit is None or review is None or isinstance(run.node, GateNode):
         return None
-    begun = bool(visit.attempts or visit.checks) and not visit.try_owed
-    if begun or visit.comparison is not None:
+    if _has_begun(visit) or visit.comparison is not None:
         return None
     joins = isinstance(run.node, JoinNode) and review.outcome is None and review.stale is None
     return review if joins or stands(review) else None
 
 
+def _has_begun(visit: Visit) -> bool:
+    return bool(visit.attempts or visit.checks) and not visit.try_owed
+
+
 def lost(run: Run, visit: Visit) -> NodeUnresolved | None:
     """Say that the visit cannot rely on its review any more, if that is so."""
     review = relied_on(run)
-    begun = bool(visit.attempts or visit.checks) and not visit.try_owed
-    if review is None or begun:
+    if review is None or _has_begun(visit):
         return None
-    reason = None
-    if review.stale is None and not stands(review):
-        reason, detail = UnresolvedReason.REVIEW_UNRESOLVED, "its review did not complete"
-    elif review.stale is not None:
+    if review.stale is not None:
         reason, detail = UnresolvedReason.REVIEW_STALE, moved(review)
+    elif not stands(review):
+        reason, detail = UnresolvedReason.REVIEW_UNRESOLVED, "its review did not complete"
     elif visit.comparison is not None and visit.comparison.head is None:
         reason, detail = UnresolvedReason.HEAD_UNKNOWN, unknown(review, visit.comparison.why)
-    if reason is None:
+    else:
         return None
     return NodeUnresolved(node=visit.node, visit_id=visit.visit_id, reason=reason, detail=detail)
-
-
-def overtaken(review: ReviewSet, reading: HeadReading) -> bool:
-    """Tell whether a head that was read shows that the change has moved since it was frozen."""
-    if reading.head_commit is None:
-        return False
-    return reading.returned or reading.head_commit != review.frozen_commit
 
 
 def moved(review: ReviewSet) -> str:

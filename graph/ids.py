@@ -46,6 +46,11 @@ class Place(NamedTuple):
     visit: str
     branch: str | None
 
+    @property
+    def branch_id(self) -> str | None:
+        """The id of the reviewer's branch; ``None`` for what is of no branch."""
+        return branch_id(self.visit, self.branch) if self.branch is not None else None
+
 
 def place_of(derived: str) -> Place:
     """Read the place from the id of an attempt, a check or a branch.

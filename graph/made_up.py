@@ -56,6 +56,7 @@ def turn(
     cause_key: str | None = None,
     status: HostRunStatus = HostRunStatus.COMPLETED,
 ) -> HostRun:
+    """Return one native turn, which ended well unless it is said otherwise."""
     return HostRun(
         host_run_id=str(ordinal), ordinal=ordinal, status=status, cause=cause, cause_key=cause_key
     )

@@ -5,13 +5,12 @@ for the same purpose, so that issuing one twice is harmless at the host.
 """
 
 from pointsman.graph import ids
-from pointsman.graph.attempt import Attempt, AttemptStatus, ReminderStatus
+from pointsman.graph.attempt import OPEN_ATTEMPT, Attempt, AttemptStatus, ReminderStatus
 from pointsman.graph.definition import AgentNode, CheckNode, ParallelNode
 from pointsman.graph.freshness import comparison_due
 from pointsman.graph.intents import Intent, PrepareWorkspace
 from pointsman.graph.owed_reviews import freeze, of_branch, read_head, release, releases
 from pointsman.graph.owed_work import (
-    OPEN_ATTEMPT,
     OPEN_CHECK,
     attempt_may_run,
     cancel,

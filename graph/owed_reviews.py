@@ -66,12 +66,8 @@ def of_branch(run: Run, review: ReviewSet, branch: ReviewBranch) -> tuple[Intent
     attempt = branch.attempt
     if branch.unresolved is not None or branch.try_owed or attempt is None:
         return ()
-    if attempt.refusal_unknown:
-        return of_attempt(run, branch, attempt)
     if attempt.timed_out:
         return of_attempt(run, branch, attempt) if branch.at_launch is not None else ()
-    if branch.deadline_passed:
-        return ()
     if branch.workspace.status is WorkspaceStatus.ABSENT:
         return (_prepare(run, review, branch),)
     if attempt.status is AttemptStatus.SCHEDULED and branch.at_launch is None:

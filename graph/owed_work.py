@@ -26,7 +26,6 @@ from pointsman.graph.review_set import ReviewBranch
 from pointsman.graph.run import CheckTry, CheckTryStatus, Run, Visit
 from pointsman.graph.tried import assigned
 
-OPEN_ATTEMPT: Final = frozenset({AttemptStatus.SCHEDULED, AttemptStatus.LAUNCHED})
 OPEN_CHECK: Final = frozenset({CheckTryStatus.SCHEDULED, CheckTryStatus.LAUNCHED})
 
 

@@ -24,7 +24,8 @@ def launch_prompt(run: Run, tried: Tried, work: AgentNode | Branch) -> str:
     if tried.inputs:
         parts.append(f"Inputs of this step:\n{_shown(tried.inputs)}")
     if isinstance(tried, ReviewBranch):
-        parts.append(_frozen(_review_of(run, tried), tried))
+        assert run.review_underway is not None, f"{tried.branch_id} is of no review under way"
+        parts.append(_frozen(run.review_underway, tried))
     if work.agent.mode is AgentMode.REVIEW:
         parts.append("This is a review: do not change files.")
     else:
@@ -38,10 +39,6 @@ def launch_prompt(run: Run, tried: Tried, work: AgentNode | Branch) -> str:
 
 def _shown(inputs: dict[str, Any]) -> str:
     return json.dumps(inputs, indent=2, ensure_ascii=False, sort_keys=True)
-
-
-def _review_of(run: Run, branch: ReviewBranch) -> ReviewSet:
-    return next(each for each in run.reviews.values() if branch in each.branches)
 
 
 def _frozen(review: ReviewSet, branch: ReviewBranch) -> str:

@@ -138,10 +138,9 @@ def _branch_step(branch: ReviewBranch, declared: Branch, visit: Visit) -> tuple[
     if (misfit := _misfit(branch)) is not None:
         return (misfit,)
     if attempt.status is AttemptStatus.REFUSED:
+        if attempt_may_run(attempt):
+            return ()  # it is ended first, so that nobody works on unseen
         unknown_ = attempt.refusal_unknown
-        if unknown_ and not attempt.interrupted:
-            # It may run all the same: it is ended first, so that nobody works on unseen.
-            return ()
         reason = BranchReason.LAUNCH_UNKNOWN if unknown_ else BranchReason.LAUNCH_REFUSED
         return (_ended(branch, BranchOutcome.UNRESOLVED, reason, attempt.outcome_reason),)
     if attempt.status is not AttemptStatus.SETTLED:

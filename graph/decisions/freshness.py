@@ -3,7 +3,7 @@
 from pointsman.graph import ids
 from pointsman.graph.commands import ObserveCheckout, ObserveHead
 from pointsman.graph.evidence import misfit
-from pointsman.graph.freshness import comparison_due, overtaken, relied_on
+from pointsman.graph.freshness import comparison_due, relied_on
 from pointsman.graph.intents import VerifyCheckout
 from pointsman.graph.owed import owed_intents
 from pointsman.graph.rejections import Rejected, RejectionCode
@@ -19,10 +19,10 @@ def observe_checkout(run: Run, command: ObserveCheckout) -> Verdict:
         if isinstance(intent, VerifyCheckout) and intent.intent_id == command.intent_id:
             seen = command.checkout
             differs = misfit(seen, intent.commit) if seen.unreadable is None else None
-            place = ids.place_of(intent.attempt_id)
-            assert place.branch is not None, f"{intent.attempt_id} is of no branch"
+            branch_id = ids.place_of(intent.attempt_id).branch_id
+            assert branch_id is not None, f"{intent.attempt_id} is of no branch"
             verified = CheckoutVerified(
-                branch_id=ids.branch_id(place.visit, place.branch),
+                branch_id=branch_id,
                 attempt_id=intent.attempt_id,
                 moment=intent.moment,
                 checkout=seen,
@@ -47,7 +47,7 @@ def observe_head(run: Run, command: ObserveHead) -> Verdict:
     review = relied_on(run)
     if visit.gate is None or visit.gate.decision is not None or review is None:
         return _not_current(command.visit_id)
-    if overtaken(review, reading) and review.stale is None:
+    if reading.has_left(review.frozen_commit) and review.stale is None:
         return _compared(run, review, command)
     return Accepted(events=(), reply=Reply(run_id=run.run_id))
 

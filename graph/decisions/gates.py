@@ -115,7 +115,7 @@ def _not_fresh(gate: OpenGate, command: DecideGate) -> Rejected | None:
             f" ({why or 'nobody looked'}); nothing was decided, try again",
             details={"reviewed": reviewed},
         )
-    if reading.returned or reading.head_commit != reviewed:
+    if reading.has_left(reviewed):
         return Rejected(
             code=RejectionCode.REVIEW_STALE,
             message=f"the change has moved since {reviewed} was reviewed; look again",

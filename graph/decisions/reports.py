@@ -4,11 +4,10 @@ Spec, *Acceptance and receipts*. Acceptance never advances the run; settlement d
 """
 
 from pointsman.graph import ids
-from pointsman.graph.attempt import AcceptedReport, Attempt, ReportReceipt
+from pointsman.graph.attempt import OPEN_ATTEMPT, AcceptedReport, Attempt, ReportReceipt
 from pointsman.graph.commands import SubmitReport
 from pointsman.graph.contract import Envelope, EnvelopeProblems, check_envelope
 from pointsman.graph.events import ReportAccepted
-from pointsman.graph.owed_work import OPEN_ATTEMPT
 from pointsman.graph.rejections import Rejected, RejectionCode
 from pointsman.graph.replies import Accepted, Reply, Verdict
 from pointsman.graph.run import Run

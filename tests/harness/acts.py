@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from pointsman.graph import commands as cmd
 from pointsman.graph.advance import advance
 from pointsman.graph.allowed import Action, allowed_actions
-from pointsman.graph.attempt import Attempt
+from pointsman.graph.attempt import OPEN_ATTEMPT, Attempt
 from pointsman.graph.definition import AUTOMATED_KINDS, FieldDeclaration, FieldType
 from pointsman.graph.edges import routes
 from pointsman.graph.events import NodeEntered, RetryRequested
 from pointsman.graph.evolve import fold
+from pointsman.graph.made_up import turn
 from pointsman.graph.owed import owed_intents
-from pointsman.graph.owed_work import OPEN_ATTEMPT
 from pointsman.graph.project import deadlines, project
 from pointsman.graph.results import GateDecision
 from pointsman.graph.review_events import ReviewForked
@@ -32,7 +32,7 @@ from pointsman.graph.work import (
     Stop,
     WorkPhase,
 )
-from tests.harness.core import Process, envelope, turn
+from tests.harness.core import Process, envelope
 from tests.harness.offers import assert_offers_hold, command_for
 from tests.harness.review_acts import READS, head_for, moved, refused, taken
 from tests.harness.review_laws import assert_reviews_lawful

@@ -16,6 +16,7 @@ from pointsman.graph.definition import Workflow
 from pointsman.graph.events import Event, RecordedEvent, RouteTaken
 from pointsman.graph.evolve import evolve
 from pointsman.graph.intents import Intent
+from pointsman.graph.made_up import turn
 from pointsman.graph.owed import owed_intents
 from pointsman.graph.rejections import Rejected
 from pointsman.graph.replies import Accepted, Verdict
@@ -24,9 +25,7 @@ from pointsman.graph.run import CheckTry, Run, Visit
 from pointsman.graph.work import (
     CheckExited,
     CheckLost,
-    HostRun,
     HostRunCause,
-    HostRunStatus,
     Receipt,
     ReceiptStatus,
     WorkAggregate,
@@ -276,18 +275,6 @@ class Process:
 
     def cancel(self) -> Verdict:
         return self.send(cmd.CancelRun(requested_by="ann"))
-
-
-def turn(
-    ordinal: int,
-    cause: HostRunCause = HostRunCause.LAUNCH,
-    cause_key: str | None = None,
-    status: HostRunStatus = HostRunStatus.COMPLETED,
-) -> HostRun:
-    """Return one native turn."""
-    return HostRun(
-        host_run_id=str(ordinal), ordinal=ordinal, status=status, cause=cause, cause_key=cause_key
-    )
 
 
 def code_of(verdict: Verdict | None) -> str:

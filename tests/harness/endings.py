@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from pointsman.graph import commands as cmd
+from pointsman.graph.made_up import turn
 from pointsman.graph.work import HostRunStatus, WorkFailure, WorkPhase
-from tests.harness.core import turn
 from tests.harness.reviews import OTHER, ReviewProcess
 
 

@@ -96,8 +96,7 @@ def _assert_generations_apart(events: list[Event]) -> None:
             place = ids.place_of(event.attempt_id)
             if place.branch is not None:
                 assert newest[place.node] == place.visit, f"{event.kind} of an old generation"
-                of = ids.branch_id(place.visit, place.branch)
-                assert of not in over, f"{event.kind} after its branch's end"
+                assert place.branch_id not in over, f"{event.kind} after its branch's end"
 
 
 def _assert_forked_first(events: Iterable[Event]) -> None:
@@ -110,9 +109,9 @@ def _assert_forked_first(events: Iterable[Event]) -> None:
         elif isinstance(event, rev.CheckoutVerified) and event.moment is Moment.LAUNCH:
             verified.add(event.attempt_id)
         elif isinstance(event, AttemptStarted | AttemptLaunched):
-            place = ids.place_of(event.attempt_id)
-            if place.branch is not None:
-                assert ids.branch_id(place.visit, place.branch) in forked
+            of = ids.place_of(event.attempt_id).branch_id
+            if of is not None:
+                assert of in forked
                 assert isinstance(event, AttemptStarted) or event.attempt_id in verified
 
 

@@ -10,12 +10,13 @@ from pointsman.graph.attempt import Attempt
 from pointsman.graph.definition import Workflow
 from pointsman.graph.evidence import Checkout, HeadReading
 from pointsman.graph.intents import Intent, PrepareWorkspace, VerifyCheckout
+from pointsman.graph.made_up import turn
 from pointsman.graph.owed import owed_intents
 from pointsman.graph.replies import Verdict
 from pointsman.graph.results import GateDecision
 from pointsman.graph.review_set import ReviewBranch, ReviewSet
 from pointsman.graph.work import Receipt, ReceiptStatus, Stop, WorkAggregate, WorkPhase
-from tests.harness.core import Process, agent, envelope, field, turn, workflow
+from tests.harness.core import Process, agent, envelope, field, workflow
 
 FROZEN = "2" * 40
 OTHER = "3" * 40

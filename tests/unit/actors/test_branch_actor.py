@@ -8,9 +8,9 @@ from collections.abc import Callable, Coroutine
 
 import pytest
 
-from pointsman.actors.branches import BranchPool, branch_of, branch_of_attempt
+from pointsman.actors.branches import BranchPool, branch_of
 from pointsman.actors.crash_points import CrashPoint
-from pointsman.graph import intents
+from pointsman.graph import ids, intents
 from pointsman.graph.run import RunState
 from tests.harness.in_process import InProcessBranchWorkers
 from tests.harness.review_story import RUN_ID, OneKill, ReviewBench, played
@@ -130,4 +130,4 @@ def test_an_intent_belongs_to_the_branch_it_is_about() -> None:
         intent_id="i", run_id=RUN_ID, attempt_id=f"{BRANCH}.2", reason="test"
     )
     assert branch_of(interrupt) == BRANCH
-    assert branch_of_attempt(f"{RUN_ID}.implement.1.1") is None
+    assert ids.place_of(f"{RUN_ID}.implement.1.1").branch_id is None

@@ -8,9 +8,10 @@ from itertools import permutations, product
 
 import pytest
 
+from pointsman.graph.made_up import turn
 from pointsman.graph.run import RunState
 from pointsman.graph.work import WorkPhase
-from tests.harness.core import code_of, turn
+from tests.harness.core import code_of
 from tests.harness.endings import ENDINGS
 from tests.harness.reviews import BRANCHES, FROZEN, OTHER, ReviewProcess, reviewed
 

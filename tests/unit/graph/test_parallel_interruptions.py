@@ -6,10 +6,11 @@ import pytest
 
 from pointsman.graph import commands as cmd
 from pointsman.graph.intents import LaunchExecution, VerifyCheckout
+from pointsman.graph.made_up import turn
 from pointsman.graph.owed import owed_intents
 from pointsman.graph.project import project
 from pointsman.graph.work import HostRunStatus, NativeRequest, RequestKind, WorkFailure, WorkPhase
-from tests.harness.core import code_of, turn
+from tests.harness.core import code_of
 from tests.harness.reviews import BRANCHES, FROZEN, OTHER, ReviewProcess, reviewed, reviewer
 
 GROUP: dict[str, Any] = {"kind": "parallel", "freeze": "workspace", "join": "review"}

@@ -4,6 +4,7 @@ import pytest
 
 from pointsman.graph import commands as cmd
 from pointsman.graph.allowed import allowed_actions
+from pointsman.graph.made_up import turn
 from pointsman.graph.project import project
 from pointsman.graph.run import RunState
 from pointsman.graph.work import (
@@ -14,7 +15,7 @@ from pointsman.graph.work import (
     WorkFailure,
     WorkPhase,
 )
-from tests.harness.core import Process, code_of, turn, workflow
+from tests.harness.core import Process, code_of, workflow
 
 QUESTION = NativeRequest(
     request_id="q1", kind=RequestKind.APPROVAL, question="May I?", answerable="live"

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pointsman.graph.made_up import turn
 from pointsman.graph.run import RunState
 from pointsman.graph.work import (
     BackgroundTask,
@@ -14,7 +15,7 @@ from pointsman.graph.work import (
     WorkFailure,
     WorkPhase,
 )
-from tests.harness.core import Process, turn
+from tests.harness.core import Process
 
 APPROVAL = NativeRequest(
     request_id="q1", kind=RequestKind.APPROVAL, question="May I?", answerable="live"

@@ -5,10 +5,11 @@ Claims of reviewers and what was verified of their worktrees are kept apart.
 
 import pytest
 
+from pointsman.graph.made_up import turn
 from pointsman.graph.work import HostRunStatus
 from pointsman.runtime.views.queries import RunView, view_of
 from pointsman.runtime.views.review_views import BranchView, ReviewView
-from tests.harness.core import Process, turn
+from tests.harness.core import Process
 from tests.harness.reviews import FROZEN, OTHER, ReviewProcess, reviewed
 
 

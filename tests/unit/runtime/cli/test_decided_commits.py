@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pointsman.graph.made_up import turn
 from pointsman.graph.work import HostRunStatus
 from pointsman.runtime.cli import rendering
 from pointsman.runtime.cli.decided_commits import looks, notes
@@ -15,7 +16,7 @@ from pointsman.runtime.cli.review_tables import show_reviews
 from pointsman.runtime.cli.terminal import Terminal
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.views.queries import RunView, view_of
-from tests.harness.core import Process, turn
+from tests.harness.core import Process
 from tests.harness.hosts import git, make_repository
 from tests.harness.reviews import FROZEN, OTHER, ReviewProcess, reviewed
 

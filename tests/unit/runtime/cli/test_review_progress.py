@@ -2,13 +2,13 @@
 
 import pytest
 
+from pointsman.graph.made_up import turn
 from pointsman.graph.work import HostRunStatus, NativeRequest, RequestKind, WorkPhase
 from pointsman.runtime.cli.following import rests
 from pointsman.runtime.cli.progress import Line, Narrator, Tone
 from pointsman.runtime.cli.review_lines import values_in_words
 from pointsman.runtime.views.queries import view_of
 from pointsman.runtime.views.trace import trace_entry
-from tests.harness.core import turn
 from tests.harness.reviews import FROZEN, OTHER, ReviewProcess, reviewed
 
 
