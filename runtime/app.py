@@ -6,12 +6,12 @@ and leaves nothing running. The same server stands behind ``serve`` and inside `
 
 import contextlib
 import errno
+import importlib
 import os
 import secrets
 import socket
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -20,8 +20,6 @@ from types import TracebackType
 from typing import Final, Self
 
 import structlog
-import uvicorn
-from ulid import ULID
 
 from pointsman.actors.clock import SystemClock
 from pointsman.actors.ray_handles.hosts import spawn_host
@@ -34,15 +32,10 @@ from pointsman.actors.ray_handles.start import (
 )
 from pointsman.actors.ray_handles.supervisors import spawn_supervisor
 from pointsman.actors.ray_handles.workers import ActorSettings
-from pointsman.graph import ids
 from pointsman.runtime import discovery, in_actors, logs
 from pointsman.runtime.care.migrating import migrate_if_older
 from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.config import DataDirectory
-from pointsman.runtime.gateway.app import create_app
-from pointsman.runtime.gateway.operations import Operations
-from pointsman.runtime.gateway.scheduling import Scheduling
-from pointsman.runtime.hosts.assembly import output_logs
 from pointsman.runtime.journals import (
     make_data_directory,
     open_journal,
@@ -56,7 +49,7 @@ log = structlog.get_logger()
 
 _SHARD: Final = 0
 _LOOPBACK: Final = "127.0.0.1"
-_START_PATIENCE_S: Final = 60.0
+_GATEWAY: Final = "pointsman.runtime.gateway.serving"
 # Unix socket paths are limited to 107 bytes, so Ray's folder cannot lie in the data directory.
 _RAY_FOLDERS: Final = Path("/tmp")
 _RAY_PREFIX: Final = "pm-"
@@ -108,6 +101,7 @@ def start_runtime(
         listener = undo.enter_context(_listener(data, port))
         url = f"http://{_LOOPBACK}:{listener.getsockname()[1]}"
         token = discovery.operator_token(data)
+        _begin_to_load_the_gateway()
         undo.enter_context(_ray(data))
         host = spawn_host(partial(in_actors.host, data), _SHARD)
         settings = ActorSettings(
@@ -116,20 +110,30 @@ def start_runtime(
             reporting_url=f"{url}/mcp",
         )
         supervisor = spawn_supervisor(settings)
-        stopping = threading.Event()
-        operations = Operations(journal, supervisor, host, _mint_run_id)
-        scheduling = Scheduling(journal, operations.start, SystemClock(), fires=fires_schedules)
-        logs_of = partial(output_logs, data)
-        app = create_app(operations, journal, token, logs_of, scheduling, stopping.is_set)
-        undo.enter_context(_serving(app, listener))
-        undo.callback(stopping.set)
+        # Loaded meanwhile, beside Ray's start.
+        from pointsman.runtime.gateway.serving import serving
+
+        gateway = serving(
+            data,
+            listener,
+            token,
+            journal,
+            supervisor,
+            host,
+            shard=_SHARD,
+            fires_schedules=fires_schedules,
+        )
+        undo.enter_context(gateway)
         discovery.publish(data, url)
         return Runtime(url=url, token=token, _undo=undo.pop_all())
     raise AssertionError("the exit stack lets every error through")
 
 
-def _mint_run_id() -> str:
-    return ids.run_id(_SHARD, str(ULID()))
+def _begin_to_load_the_gateway() -> None:
+    loading = threading.Thread(
+        target=importlib.import_module, args=(_GATEWAY,), name="load-gateway", daemon=True
+    )
+    loading.start()
 
 
 def remove_stale_ray(data: DataDirectory) -> None:
@@ -226,23 +230,3 @@ def _bound(port: int) -> socket.socket | None:
             raise
         return None
     return listener
-
-
-@contextlib.contextmanager
-def _serving(app: object, listener: socket.socket) -> Iterator[None]:
-    """Serve in a thread of its own; leave when it has begun, stop it on the way out."""
-    server = uvicorn.Server(
-        uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=2)  # type: ignore[arg-type]
-    )
-    thread = threading.Thread(target=server.run, args=([listener],), name="gateway", daemon=True)
-    thread.start()
-    give_up = time.monotonic() + _START_PATIENCE_S
-    while not server.started:
-        if not thread.is_alive() or time.monotonic() > give_up:
-            raise PointsmanError("internal_error", "the gateway did not start; see server.log")
-        thread.join(timeout=0.02)
-    try:
-        yield
-    finally:
-        server.should_exit = True
-        thread.join()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import ray
-from ray._private import ray_constants, worker
+from ray._private import node, ray_constants, worker
 
 from pointsman.actors.ray_handles.calls import NAMESPACE
 from pointsman.actors.ray_handles.leftovers import FOLDER_VARIABLE, end_processes_of
@@ -20,6 +20,9 @@ from pointsman.actors.ray_handles.leftovers import FOLDER_VARIABLE, end_processe
 _OBJECT_STORE_BYTES: Final = 80 * 1024 * 1024
 # Without either no actor is begun again and no call is answered, for good.
 _VITAL: Final = frozenset({"raylet", "gcs_server"})
+# What starts a process that nothing here asks for: the dashboard's server, the autoscaler, and the
+# collector of logs, which nobody reads. Each costs a second of CPU at every start.
+_UNUSED: Final = ("start_api_server", "start_monitor", "start_log_monitor")
 _LOOK_EVERY_S: Final = 0.5
 # One for the life of the process: Ray reads it once, also when it is started a second time.
 _TOKEN: Final = secrets.token_hex(32)
@@ -44,8 +47,6 @@ def start_ray(folder: Path) -> None:
     ray_constants.ENABLE_RAY_CLUSTER = False
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ[FOLDER_VARIABLE] = str(folder)
-    # Nobody reads what Ray's log monitor collects; it keeps the logs of workers long gone open.
-    os.environ["RAY_LOG_MONITOR_MAX_OPEN_FILES"] = "16"
     # Other users of the machine must not reach the cluster's loopback ports. A token of our own
     # keeps Ray from leaving one in the home folder.
     os.environ["RAY_AUTH_TOKEN"] = _TOKEN
@@ -57,7 +58,7 @@ def start_ray(folder: Path) -> None:
     # Ray installs a handler that prints stack traces; the program's own way to end stays.
     on_terminate = signal.getsignal(signal.SIGTERM)
     try:
-        with _elsewhere(folder):
+        with _elsewhere(folder), _without(*_UNUSED):
             ray.init(
                 address="local",
                 namespace=NAMESPACE,
@@ -97,6 +98,19 @@ def _elsewhere(folder: Path) -> Iterator[None]:
         os.close(here)
 
 
+@contextlib.contextmanager
+def _without(*starts: str) -> Iterator[None]:
+    """Let Ray's node skip some of its processes for a moment; ``ray.init`` has no say in them."""
+    kept = {name: getattr(node.Node, name) for name in starts}
+    for name in starts:
+        setattr(node.Node, name, lambda *_, **__: None)
+    try:
+        yield
+    finally:
+        for name, start in kept.items():
+            setattr(node.Node, name, start)
+
+
 def stop_ray(folder: Path) -> None:
     """End Ray and every process it started, and remove its folder."""
     ray.shutdown()
@@ -115,12 +129,12 @@ def watching_ray(lost: Callable[[str], None]) -> Iterator[None]:
 
     Ray itself tells nobody of a dead raylet, and of a dead GCS only after a minute.
     """
-    node: Any = worker._global_node  # noqa: SLF001 - Ray shows it nowhere else
+    own: Any = worker._global_node  # noqa: SLF001 - Ray shows it nowhere else
     leaving = threading.Event()
 
     def watch() -> None:
         while not leaving.wait(_LOOK_EVERY_S):
-            dead = sorted(_VITAL & {kind for kind, _ in node.dead_processes()})
+            dead = sorted(_VITAL & {kind for kind, _ in own.dead_processes()})
             if dead and not leaving.is_set():
                 lost(", ".join(dead))
                 return

@@ -1,0 +1,71 @@
+"""Serving the gateway from a thread of its own, for as long as the server lives.
+
+Apart from ``app``, which loads this module while Ray's processes come up: what speaks HTTP and
+MCP takes about as long to import as they take to start.
+"""
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+import uvicorn
+from ulid import ULID
+
+from pointsman.actors.clock import SystemClock
+from pointsman.actors.ray_handles.hosts import RemoteHost
+from pointsman.actors.ray_handles.supervisors import RaySupervisor
+from pointsman.graph import ids
+from pointsman.runtime.config import DataDirectory
+from pointsman.runtime.gateway.app import create_app
+from pointsman.runtime.gateway.operations import Operations
+from pointsman.runtime.gateway.scheduling import Scheduling
+from pointsman.runtime.hosts.assembly import output_logs
+from pointsman.runtime.problems import PointsmanError
+from pointsman.storage.journal import Journal
+
+_START_PATIENCE_S: Final = 60.0
+
+
+@contextlib.contextmanager
+def serving(
+    data: DataDirectory,
+    listener: socket.socket,
+    token: str,
+    journal: Journal,
+    supervisor: RaySupervisor,
+    host: RemoteHost,
+    *,
+    shard: int,
+    fires_schedules: bool,
+) -> Iterator[None]:
+    """Take commands inside, on a socket that is bound already; whoever waits is told of the end."""
+    stopping = threading.Event()
+    mint = partial(_mint_run_id, shard)
+    operations = Operations(journal, supervisor, host, mint)
+    scheduling = Scheduling(journal, operations.start, SystemClock(), fires=fires_schedules)
+    logs_of = partial(output_logs, data)
+    app = create_app(operations, journal, token, logs_of, scheduling, stopping.is_set)
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=2)
+    )
+    thread = threading.Thread(target=server.run, args=([listener],), name="gateway", daemon=True)
+    thread.start()
+    give_up = time.monotonic() + _START_PATIENCE_S
+    while not server.started:
+        if not thread.is_alive() or time.monotonic() > give_up:
+            raise PointsmanError("internal_error", "the gateway did not start; see server.log")
+        thread.join(timeout=0.02)
+    try:
+        yield
+    finally:
+        stopping.set()
+        server.should_exit = True
+        thread.join()
+
+
+def _mint_run_id(shard: int) -> str:
+    return ids.run_id(shard, str(ULID()))
