@@ -184,11 +184,19 @@ def show(context: typer.Context, run: RunName, data: Data = None, json: Json = F
 
 
 @app.command()
-def trace(context: typer.Context, run: RunName, data: Data = None, json: Json = False) -> int:
+def trace(
+    context: typer.Context,
+    run: RunName,
+    full: Annotated[
+        bool, typer.Option("--full", help="Show rules, inputs and reports in full.")
+    ] = False,
+    data: Data = None,
+    json: Json = False,
+) -> int:
     """Tell what happened, and why each route was taken."""
     from pointsman.runtime.cli import looking
 
-    return looking.trace(_call(context, data, json=json), run)
+    return looking.trace(_call(context, data, json=json), run, full=full)
 
 
 @app.command()

@@ -10,7 +10,7 @@ from typing import Final
 
 from pointsman.actors.clock import SystemClock
 from pointsman.runtime import discovery
-from pointsman.runtime.cli import names, rendering
+from pointsman.runtime.cli import names, rendering, trace_lines
 from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.reach import reading
@@ -115,7 +115,7 @@ def _result(result: dict[str, object]) -> str:
             return str(result.get("kind"))
 
 
-def trace(call: Invocation, name: str) -> int:
+def trace(call: Invocation, name: str, *, full: bool) -> int:
     """Tell everything that happened in a run, with the conditions each route was chosen by."""
     with reading(call.data) as reader:
         entries = reader.trace(names.resolve_run(name, reader))
@@ -123,11 +123,8 @@ def trace(call: Invocation, name: str) -> int:
         for entry in entries:
             call.terminal.row(entry)
         return ExitCode.OK
-    started = datetime.fromisoformat(entries[0].at)
-    for entry in entries:
-        elapsed = (datetime.fromisoformat(entry.at) - started).total_seconds()
-        mark = f" ({entry.evidence})" if entry.evidence else ""
-        call.terminal.show(f"{entry.sequence:4} {elapsed:8.1f} s  {entry.text}{mark}")
+    for line in trace_lines.lines(entries, full=full):
+        call.terminal.show(line)
     return ExitCode.OK
 
 

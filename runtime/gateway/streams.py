@@ -16,6 +16,7 @@ from fastapi.sse import ServerSentEvent
 from pointsman.graph import events as ev
 from pointsman.graph.run import ENDED_STATES
 from pointsman.runtime.problems import PointsmanError
+from pointsman.runtime.views.lasting import Lasting
 from pointsman.runtime.views.queries import run_view
 from pointsman.runtime.views.trace import trace_entry
 from pointsman.storage.journal import Journal
@@ -74,6 +75,7 @@ async def happenings(
     if cursor.sequence >= view.version:
         cursor.sequence = view.version - 1
         yield ServerSentEvent(event="snapshot", id=str(cursor), data=view)
+    lasting = Lasting(journal.events(run_id, limit=cursor.sequence + 1))
     while True:
         # Asked before reading, so that what was written last is still read.
         over = _is_over(journal, run_id)
@@ -84,7 +86,8 @@ async def happenings(
                 async for line in logs.drain(subject):
                     yield line
             cursor.sequence = each.sequence
-            yield ServerSentEvent(event="entry", id=str(cursor), data=trace_entry(each))
+            entry = trace_entry(each, lasting.see(each))
+            yield ServerSentEvent(event="entry", id=str(cursor), data=entry)
         if over and not batch:
             if logs is not None:
                 async for line in logs.drain(None):

@@ -22,7 +22,8 @@ from pointsman.runtime.views.review_views import (
     gate_review,
     review_views,
 )
-from pointsman.runtime.views.trace import TraceEntry, trace_entry
+from pointsman.runtime.views.trace import TraceEntry
+from pointsman.runtime.views.trace import trace as entries_of
 from pointsman.runtime.views.work_views import (
     AttemptView,
     ReportView,
@@ -298,7 +299,9 @@ def trace(
 ) -> list[TraceEntry]:
     """Return what happened in a run, in order; raises ``run_unknown``."""
     known_summary(journal, run_id)
-    return [trace_entry(each) for each in journal.events(run_id, after, limit)]
+    until = after + limit if limit is not None else None
+    history = journal.events(run_id, limit=until + 1 if until is not None else None)
+    return [entry for entry in entries_of(history) if entry.sequence > after]
 
 
 def graph(journal: Journal, run_id: str) -> RunGraph:

@@ -8,7 +8,7 @@ never presented as verified.
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
@@ -20,6 +20,7 @@ from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.predicate import ConsideredTerm
 from pointsman.graph.results import GateComment
 from pointsman.graph.work import CheckExited
+from pointsman.runtime.views.lasting import Lasted, Lasting
 from pointsman.runtime.views.review_words import (
     commit_in_short,
     named,
@@ -37,7 +38,10 @@ _PLAIN: Final = re.compile(
 
 
 class TraceEntry(Model):
-    """One event: ``sequence`` is its place, ``kind`` its type, ``data`` its own fields."""
+    """One event: ``sequence`` is its place, ``kind`` its type, ``data`` its own fields.
+
+    ``lasted`` stands at what ends something: the sequence of its beginning, and how long it took.
+    """
 
     run_id: str
     sequence: int
@@ -45,10 +49,17 @@ class TraceEntry(Model):
     kind: str
     text: str
     evidence: Evidence | None = None
+    lasted: Lasted | None = None
     data: dict[str, Any]
 
 
-def trace_entry(recorded: ev.RecordedEvent) -> TraceEntry:
+def trace(history: Iterable[ev.RecordedEvent]) -> Iterator[TraceEntry]:
+    """Yield a run's whole history, or its beginning, as entries of its trace."""
+    lasting = Lasting()
+    return (trace_entry(each, lasting.see(each)) for each in history)
+
+
+def trace_entry(recorded: ev.RecordedEvent, lasted: Lasted | None = None) -> TraceEntry:
     """Return one recorded event as an entry of the trace."""
     event = recorded.event
     moment = datetime.fromtimestamp(recorded.at_ms / 1000, UTC)
@@ -59,6 +70,7 @@ def trace_entry(recorded: ev.RecordedEvent) -> TraceEntry:
         kind=event.kind,
         text=text_of(event),
         evidence=_evidence(event),
+        lasted=lasted,
         data=_data(event),
     )
 
@@ -192,12 +204,13 @@ def _of_route(event: ev.RouteTaken) -> str:
         return f"begin at {event.to}"
     why = f"rule '{event.rule}'" if event.reason is ev.RouteReason.RULE else _WHY[event.reason]
     terms = [term for rule in event.considered for term in rule.terms]
-    looked = "; ".join(_term(term) for term in terms[:4])
+    looked = "; ".join(term_in_words(term) for term in terms[:4])
     more = f"; {len(terms) - 4} more" if len(terms) > 4 else ""
     return f"{event.from_node} → {event.to} ({why})" + (f" [{looked}{more}]" if terms else "")
 
 
-def _term(term: ConsideredTerm) -> str:
+def term_in_words(term: ConsideredTerm) -> str:
+    """Return one comparison with what it found: ``check.tests.exit_code ne 0: yes, it is 1``."""
     value = "absent" if term.value is None else written(term.value)
     asked = f"{term.field} {term.operator}"
     if term.operator not in ("present", "absent"):

@@ -5,12 +5,12 @@ import pytest
 from pointsman.graph.events import RouteReason, RouteTaken
 from pointsman.graph.model import JsonScalar
 from pointsman.runtime.views.review_words import worktree_of
-from pointsman.runtime.views.trace import TraceEntry, text_of, trace_entry, trace_signature, written
+from pointsman.runtime.views.trace import TraceEntry, text_of, trace, trace_signature, written
 from tests.harness.reviews import FROZEN, OTHER, ReviewProcess, reviewed
 
 
 def entries(process: ReviewProcess) -> list[TraceEntry]:
-    return [trace_entry(each) for each in process.recorded]
+    return list(trace(process.recorded))
 
 
 def texts(process: ReviewProcess, kind: str) -> list[str]:

@@ -1,6 +1,7 @@
 """Goal: every event has a line that a person understands, and evidence is told from claims."""
 
 import typing
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -10,10 +11,12 @@ from pointsman.graph.evidence import Checkout
 from pointsman.graph.results import GateComment
 from pointsman.graph.review_events import Moment
 from pointsman.graph.work import CheckLost, NativeRequest, RequestKind
+from pointsman.runtime.views.lasting import Lasted
 from pointsman.runtime.views.queries import view_of
 from pointsman.runtime.views.trace import (
     TraceEntry,
     text_of,
+    trace,
     trace_entry,
     trace_signature,
     uncommitted,
@@ -24,7 +27,7 @@ EVENTS = typing.get_args(typing.get_args(ev.Event)[0])
 
 
 def entries(process: Process) -> list[TraceEntry]:
-    return [trace_entry(each) for each in process.recorded]
+    return list(trace(process.recorded))
 
 
 @pytest.fixture
@@ -149,3 +152,35 @@ def test_a_view_offers_a_gate_only_while_it_waits(reworked: Process) -> None:
 def test_what_was_not_committed_is_named_and_counted() -> None:
     assert uncommitted(["a.c"]) == "the uncommitted a.c"
     assert uncommitted(["a", "b", "c", "d", "e"]) == "the uncommitted a, b, c and 2 more"
+
+
+def test_what_ends_something_tells_when_that_began_and_how_long_it_took(reworked: Process) -> None:
+    found = entries(reworked)
+    at = {each.sequence: each for each in found}
+    began = {
+        "node_completed": "node_entered",
+        "attempt_settled": "attempt_started",
+        "check_ended": "check_started",
+        "gate_decided": "gate_requested",
+        "run_completed": "run_started",
+    }
+    ends = [each for each in found if each.lasted is not None]
+    assert {each.kind for each in ends} == set(began)
+    for each in ends:
+        assert each.lasted is not None
+        beginning = at[each.lasted.since]
+        assert beginning.kind == began[each.kind]
+        took = datetime.fromisoformat(each.at) - datetime.fromisoformat(beginning.at)
+        assert took == timedelta(milliseconds=each.lasted.ms)
+
+
+def test_a_clock_set_back_makes_nothing_take_less_than_no_time() -> None:
+    entered = ev.NodeEntered(node="n", visit_id="v", number=1, visits_used=1)
+    left = ev.NodeCompleted(node="n", visit_id="v")
+    told = trace(
+        [
+            ev.RecordedEvent(run_id="r0-x", sequence=0, at_ms=5000, event=entered),
+            ev.RecordedEvent(run_id="r0-x", sequence=1, at_ms=1000, event=left),
+        ]
+    )
+    assert [each.lasted for each in told] == [None, Lasted(since=0, ms=0)]
