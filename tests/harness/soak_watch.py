@@ -103,6 +103,8 @@ def _sample(pid: int, runs: int, zombies: int) -> Sample:
     fields = dict(
         line.split(":", 1) for line in (folder / "status").read_text().splitlines() if ":" in line
     )
+    if "RssAnon" not in fields:
+        raise ProcessLookupError(f"{pid} has ended, and is still to be collected")
     # Pages shared with other processes, Ray's object store among them, are nobody's growth.
     private_kb = int(fields["RssAnon"].split()[0])
     files = sum(1 for _ in (folder / "fd").iterdir())
