@@ -5,7 +5,7 @@ Two implementations stand behind one contract suite: ``lmdb_journal`` (the produ
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pointsman.graph.events import RecordedEvent
 from pointsman.graph.intents import Intent
@@ -107,6 +107,18 @@ class Transition:
         assert (summary.run_id, summary.version) == (self.run_id, after), self.run_id
         rows = (*projection.outbox, *projection.deadlines, *projection.attention)
         assert all(row.run_id == self.run_id for row in rows), self.run_id
+
+
+class StoredEvent(NamedTuple):
+    """An event as it is stored: ``text`` is the JSON of its ``RecordedEvent``, at today's version.
+
+    ``position`` is that of its transition in the log. A tuple, because it is made by the million.
+    """
+
+    position: int
+    run_id: str
+    sequence: int
+    text: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +223,17 @@ class Journal(Protocol):
 
     def log(self, after: int, limit: int) -> tuple[LogEntry, ...]:
         """Return log entries with a position greater than ``after``, in commit order."""
+        ...
+
+    def stored_events(self, after: int, events_max: int) -> tuple[StoredEvent, ...]:
+        """Return the events of the log after a position, in its order, for copying them.
+
+        Whole transitions only: the last one may go beyond ``events_max``. All are of one moment.
+        """
+        ...
+
+    def last_position(self) -> int:
+        """Return the position of the log's last entry, 0 while it is empty."""
         ...
 
     def close(self) -> None:

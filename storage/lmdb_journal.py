@@ -9,6 +9,8 @@ from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Self, TypeAlias, TypeVar
 
+import orjson
+
 from pointsman.graph.events import RecordedEvent
 from pointsman.graph.intents import Intent
 from pointsman.graph.projection import AttentionItem, Deadline, RunSummary
@@ -23,6 +25,7 @@ from pointsman.storage.journal import (
     LogEntry,
     ReceiptConflictError,
     SequenceConflictError,
+    StoredEvent,
     Transition,
 )
 from pointsman.storage.keys import Table
@@ -139,6 +142,21 @@ class LmdbJournal:
         start = keys.number(after + 1)
         return self._many(codec.LOG, lambda txn: islice(txn.forward(Table.LOG, start), limit))
 
+    def stored_events(self, after: int, events_max: int) -> tuple[StoredEvent, ...]:
+        found = self._environment.read(lambda txn: list(_event_rows(txn, after, events_max)))
+        return tuple(
+            StoredEvent(
+                position,
+                keys.run_of_event(key),
+                keys.number_of(key),
+                codec.stored_json(codec.EVENT, key, row),
+            )
+            for position, key, row in found
+        )
+
+    def last_position(self) -> int:
+        return self._environment.read(_last_position)
+
     def dump(self) -> Mapping[Table, Mapping[bytes, bytes]]:
         """Return every row of every table as it is stored."""
         return self._environment.read(
@@ -214,8 +232,7 @@ def _replace_set(txn: Txn, old: TableRows, new: TableRows) -> None:
 
 
 def _append_to_log(txn: Txn, transition: Transition) -> int:
-    last = next(txn.backward(Table.LOG), None)
-    position = keys.number_of(last[0]) + 1 if last is not None else 1
+    position = _last_position(txn) + 1
     entry = LogEntry(
         position=position,
         run_id=transition.run_id,
@@ -225,6 +242,30 @@ def _append_to_log(txn: Txn, transition: Transition) -> int:
     key = keys.number(position)
     txn.put(Table.LOG, key, codec.encode(codec.LOG, key, entry))
     return position
+
+
+def _last_position(txn: Txn) -> int:
+    last = next(txn.backward(Table.LOG), None)
+    return keys.number_of(last[0]) if last is not None else 0
+
+
+def _event_rows(txn: Txn, after: int, events_max: int) -> Iterator[tuple[int, bytes, bytes]]:
+    """Yield the event rows of whole log entries, each with its entry's position."""
+    count = 0
+    for log_key, log_row in txn.forward(Table.LOG, keys.number(after + 1)):
+        entry = orjson.loads(codec.stored_json(codec.LOG, log_key, log_row))
+        run_id, first, last = entry["run_id"], entry["first_sequence"], entry["last_sequence"]
+        for sequence in range(first, last + 1):
+            key = keys.event(run_id, sequence)
+            row = txn.get(Table.EVENTS, key)
+            if row is None:
+                raise JournalCorruptError(
+                    f"the log names event {sequence} of {run_id}: none is there"
+                )
+            yield entry["position"], key, row
+        count += last - first + 1
+        if count >= events_max:
+            return
 
 
 def _lease_in(txn: Txn, run_key: bytes) -> int:

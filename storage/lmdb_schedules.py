@@ -93,6 +93,10 @@ class LmdbSchedules:
 
         return self._named(Table.OCCURRENCES, codec.OCCURRENCE, newest)
 
+    def stored_occurrences(self) -> tuple[bytes, ...]:
+        rows = self._environment.read(lambda txn: list(txn.forward(Table.OCCURRENCES)))
+        return tuple(codec.stored_json(codec.OCCURRENCE, key, row) for key, row in rows)
+
     def pending(self, limit: int = 100) -> tuple[Occurrence, ...]:
         def oldest(txn: Txn) -> Iterator[bytes]:
             rows = islice(txn.forward(Table.OCCURRENCES_PENDING), limit)

@@ -23,6 +23,7 @@ from pointsman.storage.journal import (
     LogEntry,
     ReceiptConflictError,
     SequenceConflictError,
+    StoredEvent,
     Transition,
 )
 from pointsman.storage.memory_schedules import MemorySchedules
@@ -168,6 +169,18 @@ class MemoryJournal:
         entries = sorted(self._all(codec.LOG), key=lambda entry: entry.position)
         return tuple(each for each in entries if each.position > after)[:limit]
 
+    def stored_events(self, after: int, events_max: int) -> tuple[StoredEvent, ...]:
+        found: list[StoredEvent] = []
+        with self._disk.lock:
+            for entry in self.log(after, len(self._table(codec.LOG))):
+                if len(found) >= events_max:
+                    break
+                found += self._stored(entry)
+        return tuple(found)
+
+    def last_position(self) -> int:
+        return len(self._table(codec.LOG))
+
     def dump(self) -> Mapping[str, Mapping[bytes, bytes]]:
         """Return every row of every table as it is stored."""
         with self._disk.lock:
@@ -175,6 +188,12 @@ class MemoryJournal:
 
     def close(self) -> None:
         self._closed = True
+
+    def _stored(self, entry: LogEntry) -> Iterator[StoredEvent]:
+        for sequence in range(entry.first_sequence, entry.last_sequence + 1):
+            key = keys.event(entry.run_id, sequence)
+            text = codec.stored_json(codec.EVENT, key, self._table(codec.EVENT)[key])
+            yield StoredEvent(entry.position, entry.run_id, sequence, text)
 
     def _check(self, transition: Transition) -> None:
         run_id = transition.run_id

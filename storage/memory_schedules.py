@@ -72,6 +72,11 @@ class MemorySchedules:
         found = [each for each in self._in_time() if each.schedule_id == schedule_id]
         return tuple(reversed(found))[:limit]
 
+    def stored_occurrences(self) -> tuple[bytes, ...]:
+        with self._lock:
+            rows = sorted(self._table(codec.OCCURRENCE).items())
+        return tuple(codec.stored_json(codec.OCCURRENCE, key, row) for key, row in rows)
+
     def pending(self, limit: int = 100) -> tuple[Occurrence, ...]:
         found = (each for each in self._in_time() if each.state is OccurrenceState.PENDING)
         return tuple(found)[:limit]

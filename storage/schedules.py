@@ -77,6 +77,10 @@ class ScheduleStore(Protocol):
         """Return a schedule's occurrences, the newest first."""
         ...
 
+    def stored_occurrences(self) -> tuple[bytes, ...]:
+        """Return every occurrence's JSON in the order of their ids, for copying them."""
+        ...
+
     def pending(self, limit: int = 100) -> tuple[Occurrence, ...]:
         """Return occurrences whose start has no answer yet, the oldest first."""
         ...

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pointsman.graph.events import RecordedEvent
 from pointsman.graph.run import RunState
 from pointsman.storage.journal import (
     FencedError,
@@ -336,6 +337,32 @@ def test_the_log_is_contiguous_in_the_order_of_commits(journal: DumpingJournal) 
     ]
     assert journal.log(1, 2) == entries[1:3]
     assert journal.log(4, 10) == ()
+
+
+def test_stored_events_are_those_of_the_log_in_whole_transitions(journal: DumpingJournal) -> None:
+    assert journal.last_position() == 0
+    assert journal.stored_events(0, 10) == ()
+    one, two = journal.lease(ONE), journal.lease(TWO)
+    journal.commit(a_transition(ONE, token=one, count=2))
+    journal.commit(a_transition(TWO, token=two))
+    journal.commit(a_transition(ONE, 2, token=one, count=3))
+    assert journal.last_position() == 3
+    stored = journal.stored_events(0, 10)
+    assert [each[:3] for each in stored] == [
+        (1, ONE, 0),
+        (1, ONE, 1),
+        (2, TWO, 0),
+        (3, ONE, 2),
+        (3, ONE, 3),
+        (3, ONE, 4),
+    ]
+    events = {run: journal.events(run) for run in (ONE, TWO)}
+    for each in stored:
+        assert RecordedEvent.model_validate_json(each.text) == events[each.run_id][each.sequence]
+    assert journal.stored_events(0, 1) == stored[:2]
+    assert journal.stored_events(0, 3) == stored[:3]
+    assert journal.stored_events(2, 1) == stored[3:]
+    assert journal.stored_events(3, 1) == ()
 
 
 def test_a_journal_opened_again_has_everything(opened: OpenJournal) -> None:
