@@ -65,6 +65,10 @@ power-cut: setup ## Open images of what a power cut may leave of the journal, fo
 bench-definitions: setup ## Tell what reading and validating workflow files costs here
 	$(BIN)/python -m tests.harness.definition_bench
 
+.PHONY: bench-history
+bench-history: setup ## Tell how fast RUNS=… runs (20,000) get into SQL and are asked about
+	$(BIN)/python -m tests.harness.history_bench --runs $(or $(RUNS),20000)
+
 .PHONY: fuzz-definitions
 fuzz-definitions: setup ## Read SEED=… COUNT=… damaged workflow files, and tell what it took
 	$(BIN)/python -m tests.harness.definition_fuzzer $(or $(SEED),1) $(or $(COUNT),5000) \

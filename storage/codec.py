@@ -7,6 +7,7 @@ key too, so a row that turns up in another row's place is found out.
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
 import orjson
@@ -41,6 +42,11 @@ class Schema(Generic[T]):
     tag: str
     version: int
     adapter: TypeAdapter[T]
+
+    @cached_property
+    def head(self) -> bytes:
+        """What a row of today's version begins with, after its checksum."""
+        return f"{self.tag}/{self.version}\n".encode()
 
 
 class FormatRow(Model):
@@ -130,8 +136,7 @@ OF_TABLE: Final[Mapping[Table, Schema[Any]]] = {
 
 def encode(schema: Schema[T], key: bytes, value: T) -> bytes:
     """Return the row for a value; a value that does not fit its own type never gets written."""
-    head = f"{schema.tag}/{schema.version}\n".encode()
-    body = head + schema.adapter.dump_json(value, warnings="error")
+    body = schema.head + schema.adapter.dump_json(value, warnings="error")
     return _checksum(key, body) + body
 
 
@@ -141,7 +146,19 @@ def decode(schema: Schema[T], key: bytes, row: bytes, upcasts: UpcastTable = UPC
     Raises ``JournalCorruptError`` for a damaged or misplaced row, and ``JournalFormatError``
     for one written by a later version of Pointsman.
     """
-    version, text = _opened(schema, key, row)
+    checksum, body = row[:_CHECKSUM_BYTES], row[_CHECKSUM_BYTES:]
+    if _checksum(key, body) != checksum:
+        raise JournalCorruptError(f"the checksum of {schema.tag} row {key!r} is wrong")
+    head, _, text = body.partition(b"\n")
+    tag, _, digits = head.partition(b"/")
+    if tag != schema.tag.encode() or not digits.isdigit():
+        raise JournalCorruptError(f"row {key!r} is no {schema.tag} row but {head!r}")
+    version = int(digits)
+    if version > schema.version:
+        raise JournalFormatError(
+            f"{schema.tag} row {key!r} has version {version}; this Pointsman reads up to"
+            f" {schema.version}: use the newer one that wrote it"
+        )
     if version < schema.version and schema in DERIVED:
         raise JournalCorruptError(f"{schema.tag} row {key!r} was left behind by a migration")
     try:
@@ -159,29 +176,14 @@ def stored_json(schema: Schema[T], key: bytes, row: bytes) -> bytes:
     For those who copy many rows: the checksum is looked at, the shape is trusted. Raises what
     ``decode`` raises.
     """
-    version, text = _opened(schema, key, row)
-    if version == schema.version:
-        return text
+    head = schema.head
+    if (
+        row.startswith(head, _CHECKSUM_BYTES)
+        and _checksum(key, memoryview(row)[_CHECKSUM_BYTES:]) == row[:_CHECKSUM_BYTES]
+    ):
+        return row[_CHECKSUM_BYTES + len(head) :]
     return schema.adapter.dump_json(decode(schema, key, row))
 
 
-def _opened(schema: Schema[T], key: bytes, row: bytes) -> tuple[int, bytes]:
-    """Return a row's version and its text, if it is whole and one of this kind."""
-    checksum, body = row[:_CHECKSUM_BYTES], row[_CHECKSUM_BYTES:]
-    if _checksum(key, body) != checksum:
-        raise JournalCorruptError(f"the checksum of {schema.tag} row {key!r} is wrong")
-    head, _, text = body.partition(b"\n")
-    tag, _, digits = head.partition(b"/")
-    if tag != schema.tag.encode() or not digits.isdigit():
-        raise JournalCorruptError(f"row {key!r} is no {schema.tag} row but {head!r}")
-    version = int(digits)
-    if version > schema.version:
-        raise JournalFormatError(
-            f"{schema.tag} row {key!r} has version {version}; this Pointsman reads up to"
-            f" {schema.version}: use the newer one that wrote it"
-        )
-    return version, text
-
-
-def _checksum(key: bytes, body: bytes) -> bytes:
+def _checksum(key: bytes, body: bytes | memoryview) -> bytes:
     return zlib.crc32(body, zlib.crc32(key)).to_bytes(_CHECKSUM_BYTES, "big")

@@ -79,11 +79,6 @@ def event(run_id: str, sequence: int) -> bytes:
     return run_prefix(run_id) + number(sequence)
 
 
-def run_of_event(key: bytes) -> str:
-    """Return the run of an event's key."""
-    return key[: -_NUMBER.size - len(_NUL)].decode()
-
-
 def number_of(key: bytes) -> int:
     """Return the number a key ends with: an event's sequence, a position in the log."""
     value: int = _NUMBER.unpack(key[-_NUMBER.size :])[0]

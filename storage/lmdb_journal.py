@@ -146,12 +146,9 @@ class LmdbJournal:
         found = self._environment.read(lambda txn: list(_event_rows(txn, after, events_max)))
         return tuple(
             StoredEvent(
-                position,
-                keys.run_of_event(key),
-                keys.number_of(key),
-                codec.stored_json(codec.EVENT, key, row),
+                position, run_id, keys.number_of(key), codec.stored_json(codec.EVENT, key, row)
             )
-            for position, key, row in found
+            for position, run_id, key, row in found
         )
 
     def last_position(self) -> int:
@@ -249,21 +246,24 @@ def _last_position(txn: Txn) -> int:
     return keys.number_of(last[0]) if last is not None else 0
 
 
-def _event_rows(txn: Txn, after: int, events_max: int) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield the event rows of whole log entries, each with its entry's position."""
+def _event_rows(txn: Txn, after: int, events_max: int) -> Iterator[tuple[int, str, bytes, bytes]]:
+    """Yield the event rows of whole log entries, each with its entry's position and run."""
     count = 0
     for log_key, log_row in txn.forward(Table.LOG, keys.number(after + 1)):
         entry = orjson.loads(codec.stored_json(codec.LOG, log_key, log_row))
         run_id, first, last = entry["run_id"], entry["first_sequence"], entry["last_sequence"]
-        for sequence in range(first, last + 1):
-            key = keys.event(run_id, sequence)
-            row = txn.get(Table.EVENTS, key)
-            if row is None:
-                raise JournalCorruptError(
-                    f"the log names event {sequence} of {run_id}: none is there"
-                )
-            yield entry["position"], key, row
-        count += last - first + 1
+        count_here = last - first + 1
+        prefix = keys.run_prefix(run_id)
+        rows = islice(txn.forward(Table.EVENTS, prefix + keys.number(first)), count_here)
+        sequence = first
+        for key, row in rows:
+            if key != prefix + keys.number(sequence):
+                break
+            yield entry["position"], run_id, key, row
+            sequence += 1
+        if sequence <= last:
+            raise JournalCorruptError(f"the log names {run_id}/{sequence}: no such event")
+        count += count_here
         if count >= events_max:
             return
 

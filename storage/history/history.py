@@ -7,7 +7,7 @@ events, and how the log was cut into batches leaves no trace in them.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import RLock
@@ -17,8 +17,9 @@ import duckdb
 
 from pointsman.storage.history import schema
 from pointsman.storage.history.batch import events_text, occurrences_text
+from pointsman.storage.history.read_ahead import ReadAhead
 from pointsman.storage.history.schema import DERIVATIONS
-from pointsman.storage.journal import Journal
+from pointsman.storage.journal import Journal, StoredEvent
 
 EVENTS_MAX: Final = 50_000
 
@@ -41,6 +42,7 @@ class History:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
         self._lock = RLock()
+        self._ahead = ReadAhead()
 
     @classmethod
     def open(cls, path: Path, *, memory_max_mb: int = 512, threads: int = 2) -> Self:
@@ -62,11 +64,11 @@ class History:
         About ``events_max`` events are taken. When this raises, nothing was taken.
         """
         with self._lock:
-            found = journal.stored_events(self.cursor_of(shard), events_max)
+            found = self._ahead.batch(shard, journal, self.cursor_of(shard), events_max)
             occurrences = occurrences_text(journal.schedules.stored_occurrences())
             with _Transaction(self._connection) as connection:
                 if found:
-                    _take_events(connection, shard, events_text(found))
+                    _take_events(connection, shard, found)
                     _move_cursor(connection, shard, found[-1].position)
                 _take_occurrences(connection, shard, occurrences)
             return len(found)
@@ -90,6 +92,7 @@ class History:
     def close(self) -> None:
         """Write what DuckDB still holds in its own log, and let go of the file."""
         with self._lock:
+            self._ahead.close()
             self._connection.close()
 
 
@@ -138,6 +141,7 @@ def _config(memory_max_mb: int, threads: int) -> dict[str, str | bool | int | fl
         "memory_limit": f"{memory_max_mb}MB",
         "threads": threads,
         "preserve_insertion_order": False,
+        "checkpoint_threshold": "256MB",
     }
 
 
@@ -170,9 +174,13 @@ def _log_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.wal")
 
 
-def _take_events(connection: duckdb.DuckDBPyConnection, shard: str, text: str) -> None:
+def _take_events(
+    connection: duckdb.DuckDBPyConnection, shard: str, found: Sequence[StoredEvent]
+) -> None:
+    text = events_text(found)
     connection.execute(schema.INSERT_EVENTS, {"shard": shard, "events": text})
-    connection.execute(schema.RUNS_OF_BATCH, {"events": text})
+    runs = sorted({each.run_id for each in found})
+    connection.execute(schema.RUNS_OF_BATCH, {"runs": runs})
     connection.execute(schema.BATCH)
     connection.execute(schema.INSERT_DEFINITIONS)
     for table, select in DERIVATIONS.items():

@@ -35,9 +35,7 @@ INSERT_DEFINITIONS: Final = _text("derived", "definitions")
 INSERT_OCCURRENCES: Final = _text("derived", "occurrences")
 
 RUNS_OF_BATCH: Final = """
-CREATE OR REPLACE TEMP TABLE batch_runs AS
-SELECT DISTINCT unnest(from_json($events, '[{"stored":{"run_id":"VARCHAR"}}]')).stored.run_id
-  AS run_id
+CREATE OR REPLACE TEMP TABLE batch_runs AS SELECT unnest($runs) AS run_id
 """
 BATCH: Final = """
 CREATE OR REPLACE TEMP TABLE batch AS
