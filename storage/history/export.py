@@ -1,0 +1,68 @@
+"""Parquet files of the history, for any tool that reads them, while the server runs.
+
+DuckDB may not touch files here (``enable_external_access`` is off), so rows leave it as Arrow
+batches and pyarrow writes them.
+"""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Final
+
+import duckdb
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from pointsman.storage.history.history import History, HistoryError
+from pointsman.storage.history.tables import TABLES
+
+_ROWS_A_BATCH: Final = 50_000
+
+
+def export(history: History, folder: Path) -> None:
+    """Write a folder of Parquet files a table; those of runs are parted by the month of the start.
+
+    All tables are of one moment. They are written beside ``folder`` and moved into its place when
+    whole; a folder that holds anything else is left untouched. Raises ``HistoryError`` for it.
+    """
+    names = {table.name for table in TABLES}
+    if folder.exists() and not {each.name for each in folder.iterdir()} <= names:
+        raise HistoryError(f"{folder} holds other files; nothing was written: name an empty folder")
+    beside = folder.with_name(f".{folder.name}.new")
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir(parents=True)
+    connection = history.connection()
+    connection.begin()
+    for table in TABLES:
+        of_runs = table.name != "runs" and any(each.name == "run_id" for each in table.columns)
+        _write(connection, table.name, beside / table.name, by_month=of_runs)
+    connection.rollback()
+    _move(beside, folder)
+
+
+def _write(
+    connection: duckdb.DuckDBPyConnection, table: str, folder: Path, *, by_month: bool
+) -> None:
+    query = f"FROM {table}"
+    if by_month and table != "occurrences":
+        query = f"""
+            SELECT t.*, strftime(r.started_at, '%Y-%m') AS started_month
+            FROM {table} t JOIN runs r USING (run_id)"""
+    reader = connection.sql(query).to_arrow_reader(_ROWS_A_BATCH)
+    parts = "started_month" in reader.schema.names
+    month = pa.schema([("started_month", pa.string())])
+    ds.write_dataset(
+        reader,
+        folder,
+        format="parquet",
+        partitioning=ds.partitioning(month, flavor="hive") if parts else None,
+    )
+
+
+def _move(beside: Path, folder: Path) -> None:
+    earlier = folder.with_name(f".{folder.name}.old")
+    shutil.rmtree(earlier, ignore_errors=True)
+    if folder.exists():
+        os.replace(folder, earlier)
+    os.replace(beside, folder)
+    shutil.rmtree(earlier, ignore_errors=True)
