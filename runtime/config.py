@@ -25,6 +25,11 @@ class DataDirectory:
         return self.path / "journal" / "shard-0"
 
     @property
+    def history(self) -> Path:
+        """The copy of the journal for SQL; it can be made again at any time."""
+        return self.path / "history" / "history.duckdb"
+
+    @property
     def host(self) -> Path:
         return self.path / "host"
 

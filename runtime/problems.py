@@ -129,6 +129,12 @@ PROBLEMS: Final = _kinds(
         ("PM0092", "schedule_conflict", 409),
         ("PM0093", "occurrence_unknown", 404),
         ("PM0094", "schedules_full", 409),
+        # The history in SQL.
+        ("PM0095", "sql_refused", 422),
+        ("PM0096", "sql_failed", 422),
+        ("PM0097", "sql_too_long", 422),
+        ("PM0098", "history_in_use", 409),
+        ("PM0099", "history_refused", 409),
     )
 )
 

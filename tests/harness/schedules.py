@@ -37,7 +37,7 @@ class FailingStore:
         self._inner = inner
         self.schedule, self.schedules, self.due = inner.schedule, inner.schedules, inner.due
         self.occurrence, self.occurrences = inner.occurrence, inner.occurrences
-        self.pending = inner.pending
+        self.pending, self.stored_occurrences = inner.pending, inner.stored_occurrences
         self.before: Callable[[str], None] = lambda act: None
 
     def change(self, change: ScheduleChange) -> None:

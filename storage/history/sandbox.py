@@ -1,0 +1,186 @@
+"""Asking the history in SQL that anybody may have written: one statement that only reads.
+
+Two fences stand one behind the other. DuckDB itself reaches no file, loads no extension and takes
+no setting, as the history was opened that way and locked. And before a statement runs, it is
+parsed by DuckDB's own parser and refused unless it is a single SELECT over the history's tables and
+views: an allow-list, since what a later DuckDB can do beyond reading is not known today.
+"""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+import duckdb
+
+from pointsman.storage.history.history import HistoryError
+from pointsman.storage.history.tables import TABLES
+from pointsman.storage.history.views import VIEWS
+
+SECONDS_MAX: Final = 10.0
+ROWS_MAX: Final = 100_000
+STATEMENT_CHARS_MAX: Final = 100_000
+_ROWS_AT_ONCE: Final = 1_000
+_READABLE: Final = frozenset(each.name for each in (*TABLES, *VIEWS))
+# Make rows of what the statement itself says, and of nothing outside it.
+_TABLE_FUNCTIONS: Final = frozenset(
+    {"unnest", "range", "generate_series", "json_each", "json_tree"}
+)
+# Tell of the process and its settings, keep something beyond the statement, or make one text of
+# any size, which no limit of memory counts.
+_FORBIDDEN_FUNCTIONS: Final = frozenset(
+    {"current_setting", "getenv", "getvariable", "nextval", "currval", "write_log"}
+    | {"repeat", "lpad", "rpad"}
+)
+
+
+class SqlRefusedError(HistoryError):
+    """The statement is not one that may be asked; nothing was run."""
+
+
+class SqlFailedError(HistoryError):
+    """DuckDB could not answer the statement; the message is its own."""
+
+
+class SqlTooLongError(HistoryError):
+    """The statement took longer than it may, and was ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one statement may take. Its memory is bounded with the history's own."""
+
+    seconds_max: float = SECONDS_MAX
+    rows_max: int = ROWS_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The rows of a statement under their names; ``cut`` says that there were more."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+    cut: bool
+
+
+def ask(
+    connection: duckdb.DuckDBPyConnection, statement: str, limits: Limits | None = None
+) -> Answer:
+    """Answer one statement on a connection of its own.
+
+    Raises ``SqlRefusedError``, ``SqlFailedError`` or ``SqlTooLongError``; the history is as it was
+    then, and the connection can be asked again.
+    """
+    limits = limits or Limits()
+    demand_readable(connection, statement)
+    with _bounded(connection, limits.seconds_max) as bound:
+        try:
+            result = connection.execute(statement)
+            columns = tuple(str(each[0]) for each in result.description or ())
+            rows: list[tuple[Any, ...]] = []
+            while len(rows) <= limits.rows_max and (some := result.fetchmany(_ROWS_AT_ONCE)):
+                rows += some
+        except duckdb.InterruptException as error:
+            raise _too_long(limits) from error
+        except duckdb.Error as error:
+            if bound.is_over:
+                raise _too_long(limits) from error
+            raise SqlFailedError(str(error)) from error
+    return Answer(columns, rows[: limits.rows_max], cut=len(rows) > limits.rows_max)
+
+
+def demand_readable(connection: duckdb.DuckDBPyConnection, statement: str) -> None:
+    """Refuse everything but one SELECT over the history's own tables and views."""
+    if len(statement) > STATEMENT_CHARS_MAX:
+        raise SqlRefusedError(f"the statement is longer than {STATEMENT_CHARS_MAX} characters")
+    try:
+        found = duckdb.extract_statements(statement)
+        if len(found) != 1:
+            raise SqlRefusedError(f"one statement is asked at a time, and these are {len(found)}")
+        if found[0].type is not duckdb.StatementType.SELECT:
+            raise SqlRefusedError(f"only SELECT is answered, and this is {found[0].type.name}")
+        parsed = _parsed(connection, statement)
+    except duckdb.Error as error:
+        raise SqlFailedError(str(error)) from error
+    names = {entry["key"].lower() for node in _nodes(parsed) for entry in _named_queries(node)}
+    for node in _nodes(parsed):
+        _demand_of_node(node, _READABLE | names)
+
+
+def _parsed(connection: duckdb.DuckDBPyConnection, statement: str) -> Any:
+    row = connection.execute("SELECT json_serialize_sql(?)", [statement]).fetchone()
+    assert row is not None, "a SELECT without FROM has one row"
+    parsed = json.loads(row[0])
+    if parsed["error"]:
+        raise SqlRefusedError(parsed["error_message"])
+    return parsed["statements"]
+
+
+def _nodes(tree: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object of a parsed statement; a loop, as a statement may be nested deeply."""
+    left = [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, dict):
+            yield node
+            left.extend(node.values())
+        elif isinstance(node, list):
+            left.extend(node)
+
+
+def _named_queries(node: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what a WITH clause names; such a name may stand where a table's may."""
+    named = node.get("cte_map")
+    return named["map"] if isinstance(named, dict) else []
+
+
+def _demand_of_node(node: dict[str, Any], readable: frozenset[str]) -> None:
+    match node:
+        case {"type": "BASE_TABLE", "qualified_name": {"path": path}}:
+            # Without a schema in front: elsewhere, a table of ours might be another one.
+            if len(path) != 1 or path[0].lower() not in readable:
+                raise SqlRefusedError(f"there is no table {'.'.join(path)!r} in the history")
+        case {"type": "SHOW_REF", "query": None}:
+            raise SqlRefusedError("the tables are listed by `pointsman sql --schema`")
+        case {"type": "TABLE_FUNCTION", "function": {"function_name": name}}:
+            if name.lower() not in _TABLE_FUNCTIONS:
+                raise SqlRefusedError(f"the table function {name!r} is not answered")
+        case {"class": "FUNCTION", "function_name": str(name)}:
+            if name.lower() in _FORBIDDEN_FUNCTIONS:
+                raise SqlRefusedError(f"the function {name!r} is not answered")
+        case _:
+            return
+
+
+class _Bound:
+    """Whether a statement's time is over."""
+
+    is_over = False
+
+
+@contextmanager
+def _bounded(connection: duckdb.DuckDBPyConnection, seconds_max: float) -> Iterator[_Bound]:
+    """Interrupt what the connection does when its time is over."""
+    bound, done = _Bound(), threading.Event()
+
+    def watch() -> None:
+        if done.wait(seconds_max):
+            return
+        bound.is_over = True
+        # Again and again: between two batches of rows there is nothing to interrupt.
+        while not done.wait(0.05):
+            connection.interrupt()
+
+    watcher = threading.Thread(target=watch, name="sql-time", daemon=True)
+    watcher.start()
+    try:
+        yield bound
+    finally:
+        done.set()
+        watcher.join()
+
+
+def _too_long(limits: Limits) -> SqlTooLongError:
+    return SqlTooLongError(f"the statement took longer than {limits.seconds_max:g} seconds")

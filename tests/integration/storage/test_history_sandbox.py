@@ -1,0 +1,184 @@
+"""Goal: SQL that anybody may have written reads the history, and does nothing else.
+
+Method: hostile statements on a real history beside a secret file; each is refused or bounded, and
+the history answers as before.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pointsman.graph.run import Run
+from pointsman.storage.history.history import History
+from pointsman.storage.history.sandbox import (
+    STATEMENT_CHARS_MAX,
+    Limits,
+    SqlFailedError,
+    SqlRefusedError,
+    SqlTooLongError,
+    ask,
+)
+from pointsman.storage.history.tables import TABLES
+from pointsman.storage.history.views import VIEWS
+from pointsman.storage.memory_journal import MemoryJournal
+from tests.harness.history import ToldProcess, commit, everything
+
+SECRET = "a secret of this machine"
+SHORT = Limits(seconds_max=0.5, rows_max=10)
+
+REFUSED = (
+    "SELECT 1; SELECT 2",
+    "SELECT 1; DROP TABLE runs",
+    "",
+    "-- nothing but a comment",
+    "COPY runs TO '{folder}/out.csv'",
+    "COPY (SELECT 1) TO '{folder}/out.parquet' (FORMAT parquet)",
+    "COPY runs FROM '{secret}'",
+    "ATTACH '{folder}/other.duckdb'",
+    "ATTACH '{folder}/other.duckdb' AS other (READ_ONLY)",
+    "DETACH history",
+    "USE memory",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "SET memory_limit = '100GB'",
+    "SET enable_external_access = true",
+    "RESET lock_configuration",
+    "PRAGMA database_list",
+    "PRAGMA enable_profiling",
+    "CALL pragma_version()",
+    "EXPORT DATABASE '{folder}/all'",
+    "IMPORT DATABASE '{folder}/all'",
+    "CREATE TABLE t (a INTEGER)",
+    "CREATE TEMP TABLE t AS SELECT 1",
+    "CREATE OR REPLACE VIEW runs AS SELECT 1",
+    "CREATE MACRO f() AS TABLE SELECT 1",
+    "CREATE SECRET s (TYPE s3)",
+    "INSERT INTO runs SELECT * FROM runs",
+    "UPDATE runs SET state = 'completed'",
+    "DELETE FROM runs",
+    "TRUNCATE runs",
+    "DROP TABLE runs",
+    "ALTER TABLE runs ADD COLUMN mine INTEGER",
+    "BEGIN TRANSACTION",
+    "CHECKPOINT",
+    "VACUUM",
+    "PREPARE q AS SELECT 1",
+    "EXECUTE q",
+    "EXPLAIN ANALYZE DELETE FROM runs",
+    "SELECT * FROM read_csv('{secret}')",
+    "SELECT * FROM read_text('{secret}')",
+    "SELECT * FROM read_blob('{secret}')",
+    "SELECT * FROM read_json_auto('{secret}')",
+    "SELECT * FROM read_parquet('{secret}')",
+    "SELECT * FROM sniff_csv('{secret}')",
+    "SELECT * FROM parquet_metadata('{secret}')",
+    "SELECT * FROM glob('/etc/*')",
+    "FROM '{secret}'",
+    'SELECT * FROM "{secret}"',
+    "SELECT * FROM duckdb_settings()",
+    "SELECT * FROM duckdb_secrets()",
+    "SELECT * FROM pragma_table_info('runs')",
+    "SELECT * FROM query('SELECT 1')",
+    "SELECT * FROM query_table('cursors')",
+    "SELECT * FROM json_execute_serialized_sql('x')",
+    "SELECT * FROM cursors",
+    "SELECT * FROM main.runs",
+    "SELECT * FROM information_schema.tables",
+    "SELECT * FROM pg_catalog.pg_tables",
+    "SELECT * FROM sqlite_master",
+    "SHOW TABLES",
+    "WITH mine AS (SELECT * FROM read_csv('{secret}')) SELECT * FROM mine",
+    "SELECT (SELECT count(*) FROM glob('/*'))",
+    "SELECT * FROM runs WHERE run_id IN (SELECT content FROM read_text('{secret}'))",
+    "SELECT getenv('HOME')",
+    "SELECT current_setting('memory_limit')",
+    "SELECT repeat('x', 10000000000)",
+    "SELECT " + "1 + " * STATEMENT_CHARS_MAX + "1",
+)
+FAILED = (
+    "SELEC 1",
+    "SELECT no_such_column FROM runs",
+    "SELECT no_such_function(1)",
+    "SELECT " + "(" * 3000 + "1" + ")" * 3000,
+    "SELECT list(range) FROM range(10000000000)",
+    "SELECT run_id::INTEGER FROM runs",
+    "SELECT \x00 FROM runs",
+)
+ENDLESS = (
+    "SELECT sum(a.range * b.range) FROM range(1000000000) a, range(100000) b",
+    "WITH RECURSIVE t AS (SELECT 1 AS a UNION ALL SELECT a + 1 FROM t) SELECT max(a) FROM t",
+    "SELECT count(*) FROM range(1000000000000)",
+)
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> Iterator[History]:
+    journal, process = MemoryJournal(), ToldProcess()
+    process.work(data={"risk": "low"})
+    after: Run | None = None
+    for events in process.transitions:
+        after = commit(journal, after, events)
+    made = History.open(tmp_path / "history.duckdb", memory_max_mb=128)
+    made.take("0", journal)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    made = tmp_path / "secret.csv"
+    made.write_text(SECRET)
+    return made
+
+
+@pytest.mark.parametrize("statement", REFUSED, ids=lambda each: each[:40])
+def test_what_is_no_reading_of_the_history_is_refused(
+    history: History, secret: Path, statement: str
+) -> None:
+    before = everything(history)
+    files = set(secret.parent.iterdir())
+    asked = statement.replace("{secret}", str(secret)).replace("{folder}", str(secret.parent))
+    with pytest.raises((SqlRefusedError, SqlFailedError)) as refused:
+        ask(history.connection(), asked, SHORT)
+    assert SECRET not in str(refused.value)
+    assert everything(history) == before
+    assert set(secret.parent.iterdir()) == files
+
+
+@pytest.mark.parametrize("statement", FAILED, ids=lambda each: each[:40])
+def test_what_cannot_be_answered_fails_with_the_reason_and_harms_nothing(
+    history: History, statement: str
+) -> None:
+    connection = history.connection()
+    with pytest.raises((SqlFailedError, SqlTooLongError)):
+        ask(connection, statement, SHORT)
+    assert ask(connection, "SELECT count(*) FROM runs").rows == [(1,)]
+
+
+@pytest.mark.parametrize("statement", ENDLESS, ids=lambda each: each[:40])
+def test_what_would_not_end_is_ended_and_the_next_is_answered(
+    history: History, statement: str
+) -> None:
+    connection = history.connection()
+    with pytest.raises(SqlTooLongError, match="longer than"):
+        ask(connection, statement, SHORT)
+    assert ask(connection, "SELECT count(*) FROM runs").rows == [(1,)]
+
+
+def test_an_answer_without_end_is_cut_and_says_so(history: History) -> None:
+    answer = ask(history.connection(), "SELECT * FROM range(1000000000000)", SHORT)
+    assert (len(answer.rows), answer.cut) == (SHORT.rows_max, True)
+
+
+@pytest.mark.parametrize("name", [each.name for each in (*TABLES, *VIEWS)])
+def test_every_table_and_view_can_be_read_and_described(history: History, name: str) -> None:
+    (described,) = [each for each in (*TABLES, *VIEWS) if each.name == name]
+    columns = [each if isinstance(each, tuple) else (each.name,) for each in described.columns]
+    assert ask(history.connection(), f"FROM {name}").columns == tuple(each[0] for each in columns)
+    assert ask(history.connection(), f"DESCRIBE {name}").rows
+
+
+def test_a_statement_may_name_its_own_parts(history: History) -> None:
+    query = "WITH mine AS (FROM runs) SELECT m.state, u FROM mine m, unnest([1, 2]) AS t(u)"
+    assert len(ask(history.connection(), query).rows) == 2
