@@ -78,7 +78,7 @@ def _rules(considered: list[dict[str, Any]]) -> Iterator[str]:
     for rule in considered:
         yield f"rule '{rule['name']}': {'holds' if rule['holds'] else 'does not hold'}"
         for term in rule["terms"]:
-            yield f"  {term_in_words(ConsideredTerm.model_validate(term))}"
+            yield f"  {term_in_words(ConsideredTerm.model_validate(term, strict=False))}"
 
 
 def _value(value: object) -> str:

@@ -30,6 +30,22 @@ def test_behind_a_route_stand_its_rules_and_what_each_term_found(told: list[str]
     ]
 
 
+def test_a_comparison_with_several_values_names_them_all() -> None:
+    claimed = {"field": "report.implement.outcome", "in": ["blocked", "failed"]}
+    rules = [{"name": "it says no", "when": claimed, "to": "done"}]
+    nodes = {
+        "implement": agent("verdict"),
+        "verdict": {"kind": "decision", "rules": rules, "otherwise": "done"},
+        "done": {"kind": "end"},
+    }
+    process = Process(workflow(nodes=nodes)).work()
+    told = list(lines(list(trace(process.recorded)), full=True))
+    assert behind(told, "verdict → done") == [
+        "rule 'it says no': does not hold",
+        "report.implement.outcome in [blocked, failed]: no, it is completed",
+    ]
+
+
 def test_behind_a_report_stand_its_fields(told: list[str]) -> None:
     assert behind(told, "claims completed") == ["risk: low"]
 
