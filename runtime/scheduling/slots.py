@@ -26,6 +26,7 @@ _FIELDS: Final = 5
 _WINDOWS_MS: Final = tuple(60_000 * minutes for minutes in (60, 24 * 60, 40 * 24 * 60))
 # Begun within a fold of the clocks, a search would take the wrong one of two times.
 _LEAD_MS: Final = 3 * 60 * 60_000
+_DAY_MS: Final = 24 * 60 * 60_000
 
 
 class SlotError(ValueError):
@@ -76,13 +77,25 @@ class Slots:
 
         Which they are does not depend on where the search begins.
         """
-        last = at_ms
+        last, day = at_ms, at_ms // _DAY_MS
+        while True:
+            # A search that runs on across a change of the clocks may miss a slot after it: each
+            # day is searched anew, and so always from the same place.
+            for slot in self._search(day * _DAY_MS):
+                if slot >= (day + 1) * _DAY_MS:
+                    break
+                if slot > last and slot >= day * _DAY_MS:
+                    yield slot
+                    last = slot
+            else:
+                return
+            day = slot // _DAY_MS
+
+    def _search(self, at_ms: int) -> Iterator[int]:
+        """Yield slots from some time before an instant on, as cronsim finds them."""
         begin = datetime.fromtimestamp(max(0, at_ms - _LEAD_MS) / 1000, UTC)
         for found in CronSim(self._cron, begin.astimezone(self._zone)):
-            slot = round(found.astimezone(UTC).timestamp()) * 1000
-            if slot > last:
-                yield slot
-                last = slot
+            yield round(found.astimezone(UTC).timestamp()) * 1000
 
     def next_after(self, at_ms: int) -> int | None:
         """Return the next slot after an instant; ``None`` if no day will ever fit."""

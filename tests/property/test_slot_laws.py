@@ -55,6 +55,12 @@ def instants(draw: st.DrawFn, zone: str) -> int:
     return round(at.timestamp()) * 1000
 
 
+def test_a_change_of_the_clocks_by_half_an_hour_hides_no_slot_of_the_next_day() -> None:
+    slots, before = Slots("* 0 * * *", "Australia/Lord_Howe"), 1_207_359_000_000
+    midnight = 1_207_488_600_000
+    assert midnight in takewhile(lambda slot: slot <= midnight, slots.after(before))
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data(), CRONS, st.sampled_from(ZONES))
 def test_which_slots_there_are_does_not_depend_on_where_one_begins_to_look(
