@@ -77,30 +77,9 @@ class Guard:
     def _too_large(self) -> str:
         return f"the body has more than {self._body_bytes_max} bytes"
 
-    def _bounded(self, receive: Receive) -> Receive:
-        """Count what a body without a declared length brings."""
-        received = 0
-
-        async def bounded() -> Message:
-            nonlocal received
-            message = await receive()
-            received += len(message.get("body", b""))
-            if received > self._body_bytes_max:
-                # Of this type, because it is the one that FastAPI lets through while it parses.
-                raise HTTPException(413, self._too_large())
-            return message
-
-        return bounded
-
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = False
-
-        async def noted(message: Message) -> None:
-            nonlocal begun
-            begun = begun or message["type"] == "http.response.start"
-            await send(message)
-
-        receive = self._bounded(receive)
+        exchange = _Exchange(receive, send, self._body_bytes_max)
+        receive = exchange.receive
         try:
             if scope["method"] in _WITH_BODY and scope["path"].startswith("/api/"):
                 body, receive = await whole_body(receive)
@@ -108,15 +87,17 @@ class Guard:
                     refusal = PointsmanError("request_invalid", in_words(keys), {"keys": keys})
                     await problem_response(refusal)(scope, receive, send)
                     return
-            await self._app(scope, receive, noted)
-        except HTTPException as too_large:
+            await self._app(scope, receive, exchange.send)
+        except HTTPException:
             # Of the body's bound: what the application itself raises is told there.
-            told = PointsmanError("request_too_large", too_large.detail)
+            told = PointsmanError("request_too_large", self._too_large())
             await problem_response(told)(scope, receive, send)
         except Exception:
+            if exchange.begun and exchange.gone:
+                return  # nobody is there any more to send the rest of a stream to
             incident = secrets.token_hex(6)
             log.exception("request_failed", incident=incident, path=scope["path"])
-            if begun:
+            if exchange.begun:
                 raise
             error = PointsmanError(
                 "internal_error",
@@ -124,6 +105,31 @@ class Guard:
                 {"incident": incident},
             )
             await problem_response(error)(scope, receive, send)
+
+
+class _Exchange:
+    """One request and its answer: ``begun`` once the answer is, ``gone`` once the client is."""
+
+    def __init__(self, receive: Receive, send: Send, body_bytes_max: int) -> None:
+        self._receive = receive
+        self._send = send
+        self._bytes_left = body_bytes_max
+        self.begun = False
+        self.gone = False
+
+    async def receive(self) -> Message:
+        """Take the next message, and count what a body without a declared length brings."""
+        message = await self._receive()
+        self.gone = self.gone or message["type"] == "http.disconnect"
+        self._bytes_left -= len(message.get("body", b""))
+        if self._bytes_left < 0:
+            # Of this type, because it is the one that FastAPI lets through while it parses.
+            raise HTTPException(413)
+        return message
+
+    async def send(self, message: Message) -> None:
+        self.begun = self.begun or message["type"] == "http.response.start"
+        await self._send(message)
 
 
 def _is_loopback(url: str) -> bool:
