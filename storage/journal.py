@@ -132,7 +132,11 @@ class LogEntry:
 
 
 class Journal(Protocol):
-    """A shard's journal. Reads never wake a run and see only whole transitions."""
+    """A shard's journal. Reads never wake a run and see only whole transitions.
+
+    A damaged row that follows from a run's events is read from those. Where these are damaged
+    too, reads of that run raise ``JournalCorruptError``, and lists over all runs go without it.
+    """
 
     @property
     def schedules(self) -> "ScheduleStore":

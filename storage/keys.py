@@ -85,6 +85,18 @@ def number_of(key: bytes) -> int:
     return value
 
 
+def time_of(key: bytes) -> int:
+    """Return the time an index row's key begins with."""
+    value: int = _NUMBER.unpack(key[: _NUMBER.size])[0]
+    return value
+
+
+def run_of(table: Table, key: bytes) -> str:
+    """Return the run that a row is about which follows from a run's events."""
+    named = after_number(key) if table in (Table.DUE, Table.ATTENTION) else key
+    return named.partition(_NUL)[0].decode()
+
+
 def after_number(key: bytes) -> bytes:
     """Return what follows the number a key begins with."""
     return key[_NUMBER.size :]

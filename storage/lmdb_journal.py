@@ -5,9 +5,10 @@ old pages while Python works. Several processes may have the same folder open.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import chain, islice, takewhile
 from pathlib import Path
-from typing import Self, TypeAlias, TypeVar
+from typing import Final, Self, TypeAlias, TypeVar
 
 import orjson
 
@@ -31,9 +32,16 @@ from pointsman.storage.journal import (
 from pointsman.storage.keys import Table
 from pointsman.storage.lmdb_environment import MAP_SIZE_BYTES, Environment, Txn
 from pointsman.storage.lmdb_schedules import LmdbSchedules
-from pointsman.storage.rows import TableRows, TransitionRows, index_rows, transition_rows
+from pointsman.storage.rows import (
+    TableRows,
+    TransitionRows,
+    derived_rows,
+    index_rows,
+    transition_rows,
+)
 
 T = TypeVar("T")
+_TABLE_OF: Final = {schema.tag: table for table, schema in codec.OF_TABLE.items()}
 KeyedRow: TypeAlias = tuple[bytes, bytes]
 ReadRows: TypeAlias = Callable[[Txn], Iterable[KeyedRow]]
 
@@ -99,7 +107,7 @@ class LmdbJournal:
     def runs(
         self, states: frozenset[RunState] | None = None, limit: int = 100
     ) -> tuple[RunSummary, ...]:
-        rows = self._many(codec.RUN_ROW, lambda txn: _newest(txn, states, limit))
+        rows = self._of_many_runs(codec.RUN_ROW, lambda txn: _newest(txn, states, limit))
         return tuple(row.summary for row in rows)
 
     def summary(self, run_id: str) -> RunSummary | None:
@@ -107,7 +115,9 @@ class LmdbJournal:
         return row.summary if row is not None else None
 
     def attention(self, limit: int = 100) -> tuple[AttentionItem, ...]:
-        return self._many(codec.ATTENTION, lambda txn: islice(txn.forward(Table.ATTENTION), limit))
+        return self._of_many_runs(
+            codec.ATTENTION, lambda txn: islice(txn.forward(Table.ATTENTION), limit)
+        )
 
     def note_trouble(self, item: AttentionItem) -> None:
         key = keys.part(item.run_id)
@@ -128,11 +138,11 @@ class LmdbJournal:
             due = takewhile(lambda row: row[0] < after_now, txn.forward(Table.DUE))
             return islice(due, limit)
 
-        return self._many(codec.DEADLINE, until_now)
+        return self._of_many_runs(codec.DEADLINE, until_now)
 
     def next_deadline_ms(self) -> int | None:
-        first = self._many(codec.DEADLINE, lambda txn: islice(txn.forward(Table.DUE), 1))
-        return first[0].due_at_ms if first else None
+        first = self._environment.read(lambda txn: next(txn.forward(Table.DUE), None))
+        return keys.time_of(first[0]) if first is not None else None
 
     def active_runs(self) -> tuple[str, ...]:
         rows = self._environment.read(lambda txn: list(txn.forward(Table.ACTIVE)))
@@ -173,11 +183,47 @@ class LmdbJournal:
 
     def _one(self, table: Table, schema: Schema[T], key: bytes) -> T | None:
         row = self._environment.read(lambda txn: txn.get(table, key))
-        return codec.decode(schema, key, row) if row is not None else None
+        return self._decoded(schema, key, row) if row is not None else None
 
     def _many(self, schema: Schema[T], rows: ReadRows) -> tuple[T, ...]:
         found = self._environment.read(lambda txn: list(rows(txn)))
-        return tuple(codec.decode(schema, key, row) for key, row in found)
+        return tuple(self._decoded(schema, key, row) for key, row in found)
+
+    def _of_many_runs(self, schema: Schema[T], rows: ReadRows) -> tuple[T, ...]:
+        """Read an index over all runs; what one of them has lost keeps no other from being seen."""
+        found = []
+        for key, row in self._environment.read(lambda txn: list(rows(txn))):
+            with suppress(JournalCorruptError):
+                found.append(self._decoded(schema, key, row))
+        return tuple(found)
+
+    def _decoded(self, schema: Schema[T], key: bytes, row: bytes) -> T:
+        """Decode a row; a damaged one that follows from intact events is derived from them anew."""
+        try:
+            return codec.decode(schema, key, row)
+        except JournalCorruptError:
+            if schema not in codec.DERIVED:
+                raise
+            table = _TABLE_OF[schema.tag]
+            run_id = keys.run_of(table, key)
+            anew = self._environment.read(lambda txn: _derived_anew(txn, run_id))
+            if (table, key) not in anew:
+                raise
+            return codec.decode(schema, key, anew[table, key])
+
+
+def _derived_anew(txn: Txn, run_id: str) -> TableRows:
+    """Return every row that follows from a run's events; these must be whole."""
+    # Only a damaged row needs the whole core.
+    from pointsman.graph.evolve import fold
+    from pointsman.graph.project import project
+
+    rows = _within(txn, Table.EVENTS, keys.run_prefix(run_id))
+    events = [codec.decode(codec.EVENT, key, row) for key, row in rows]
+    if [each.sequence for each in events] != list(range(len(events))):
+        raise JournalCorruptError(f"{run_id}: an event is missing")
+    run = fold(events)
+    return derived_rows(run, project(run)) if run is not None else {}
 
 
 def _damaged(txn: Txn) -> Iterator[str]:
@@ -289,7 +335,13 @@ def _outbox_in(txn: Txn, run_id: str) -> TableRows:
 
 def _index_in(txn: Txn, run_key: bytes) -> TableRows:
     row = txn.get(Table.RUNS, run_key)
-    return index_rows(codec.decode(codec.RUN_ROW, run_key, row)) if row is not None else {}
+    if row is None:
+        return {}
+    try:
+        return index_rows(codec.decode(codec.RUN_ROW, run_key, row))
+    except JournalCorruptError:
+        anew = _derived_anew(txn, keys.run_of(Table.RUNS, run_key))
+        return index_rows(codec.decode(codec.RUN_ROW, run_key, anew[Table.RUNS, run_key]))
 
 
 def _within(txn: Txn, table: Table, prefix: bytes, start: bytes = b"") -> Iterator[KeyedRow]:
