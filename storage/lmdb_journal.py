@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain, islice, takewhile
 from pathlib import Path
-from typing import Final, Self, TypeAlias, TypeVar
+from typing import Final, NamedTuple, Self, TypeAlias, TypeVar
 
 import orjson
 
@@ -44,6 +44,13 @@ T = TypeVar("T")
 _TABLE_OF: Final = {schema.tag: table for table, schema in codec.OF_TABLE.items()}
 KeyedRow: TypeAlias = tuple[bytes, bytes]
 ReadRows: TypeAlias = Callable[[Txn], Iterable[KeyedRow]]
+
+
+class DamagedRow(NamedTuple):
+    """What is wrong with a row, and the run from whose events it follows, if from any."""
+
+    text: str
+    follows_from: str | None
 
 
 class LmdbJournal:
@@ -174,8 +181,8 @@ class LmdbJournal:
         """Tell how much of the file is used, and how large its map is now."""
         return self._environment.size()
 
-    def damaged_rows(self) -> tuple[str, ...]:
-        """Read every row of every table, and return what is wrong with those that are damaged."""
+    def damaged_rows(self) -> tuple[DamagedRow, ...]:
+        """Read every row of every table, and return those that are damaged."""
         return self._environment.read(lambda txn: tuple(_damaged(txn)))
 
     def close(self) -> None:
@@ -226,13 +233,14 @@ def _derived_anew(txn: Txn, run_id: str) -> TableRows:
     return derived_rows(run, project(run)) if run is not None else {}
 
 
-def _damaged(txn: Txn) -> Iterator[str]:
+def _damaged(txn: Txn) -> Iterator[DamagedRow]:
     for table, schema in codec.OF_TABLE.items():
         for key, row in txn.forward(table):
             try:
                 codec.decode(schema, key, row)
             except JournalCorruptError as error:
-                yield f"{table}: {error}"
+                follows = keys.run_of(table, key) if schema in codec.DERIVED else None
+                yield DamagedRow(f"{table}: {error}", follows)
 
 
 def _apply(txn: Txn, transition: Transition, rows: TransitionRows) -> int:

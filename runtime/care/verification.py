@@ -13,7 +13,10 @@ from pointsman.storage.verify import Damage, Finding, verify_all
 _RUNS_MAX: Final = 1 << 31
 _NEXT: Final = {
     Damage.HISTORY: "keep a copy of the data directory, and restore a backup into another one",
-    Damage.DERIVED: "its history is whole: stop the server, then run: pointsman migrate --rebuild",
+    Damage.DERIVED: (
+        "its history is whole, and what is damaged is read from that;"
+        " to write it anew, stop the server and run: pointsman migrate --rebuild"
+    ),
 }
 
 
@@ -30,10 +33,15 @@ def verify_journal(journal: LmdbJournal) -> tuple[Problem, ...]:
     """Fold every run, compare with every row that follows from it, and read all other rows."""
     found = verify_all(journal, fold, project)
     told = {finding.text for finding in found}
+    lost = {each.subject for each in found if each.damage is Damage.HISTORY}
     damaged = (
-        Finding(None, text, Damage.HISTORY)
-        for text in journal.damaged_rows()
-        if not any(known in text for known in told)
+        Finding(
+            row.follows_from,
+            row.text,
+            Damage.HISTORY if row.follows_from in {None, *lost} else Damage.DERIVED,
+        )
+        for row in journal.damaged_rows()
+        if not any(known in row.text for known in told)
     )
     return tuple(
         Problem(each.subject, each.text, _NEXT[each.damage]) for each in (*found, *damaged)

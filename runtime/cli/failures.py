@@ -20,7 +20,7 @@ def tell(error: Exception, terminal: Terminal) -> ExitCode:
     """Tell an error and return what the command ends with."""
     if os.environ.get(DEBUG_VARIABLE):
         traceback.print_exception(error, file=sys.stderr)
-    problem = error if isinstance(error, PointsmanError) else _defect(error)
+    problem = error if isinstance(error, PointsmanError) else _unforeseen(error)
     if terminal.json:
         terminal.document(document(problem))
     else:
@@ -36,6 +36,13 @@ def tell_usage(message: str, hint: str, terminal: Terminal) -> ExitCode:
         terminal.say(message, style="red")
         terminal.say(hint)
     return ExitCode.USAGE
+
+
+def _unforeseen(error: Exception) -> PointsmanError:
+    from pointsman.storage.journal import JournalCorruptError
+
+    damaged = isinstance(error, JournalCorruptError)
+    return PointsmanError("journal_corrupt", str(error)) if damaged else _defect(error)
 
 
 def _defect(error: Exception) -> PointsmanError:

@@ -108,3 +108,28 @@ def test_a_lost_row_is_named(
     code, problems = verified(data, capsys)
     assert code == 6
     assert told in problems
+
+
+def test_rot_in_what_follows_from_a_sound_history_is_told_apart_and_mended(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tamper(data, Table.CHECKPOINTS, b"rot")
+    assert run(["verify", "--data", str(data)]) == 6
+    assert "its history is whole" in capsys.readouterr().out
+    assert run(["show", RUN_ID, "--data", str(data)]) == 0
+    assert run(["migrate", "--rebuild", "--data", str(data)]) == 0
+    capsys.readouterr()
+    assert verified(data, capsys) == (0, [])
+
+
+def test_a_run_whose_history_is_damaged_is_told_as_such_and_never_with_a_stack_trace(
+    data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tamper(data, Table.CHECKPOINTS, b"rot")
+    tamper(data, Table.EVENTS, b"rot")
+    assert run(["show", RUN_ID, "--data", str(data)]) == 6
+    told = capsys.readouterr().err
+    assert "PM0017 journal_corrupt" in told
+    assert "Traceback" not in told
+    assert run(["verify", "--data", str(data)]) == 6
+    assert "its history is whole" not in capsys.readouterr().out
