@@ -1,6 +1,14 @@
 """Settings of all tests."""
 
+import os
+
 import structlog
+from hypothesis import settings
+
+# A change is judged by the same examples each time it is checked; elsewhere new ones are drawn.
+settings.register_profile("ci", derandomize=True)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 
 def pytest_configure() -> None:
