@@ -6,7 +6,6 @@ a server is shown by tests/acceptance.
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,7 @@ import pointsman
 from pointsman.graph.run import RunState
 from pointsman.runtime.cli.exit_codes import MEANINGS
 from pointsman.runtime.cli.main import run
+from tests.harness.shell import Shell
 
 REPOSITORY_COMMANDS = (
     "demo",
@@ -30,24 +30,6 @@ RUN_COMMANDS = (
     *("wait", "show", "trace", "logs", "approve", "request-changes"),
     *("cancel", "resume", "retry", "answer", "review-again"),
 )
-
-
-class Shell:
-    """Runs commands on one data directory and keeps what they wrote."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str], data: Path) -> None:
-        self._capsys = capsys
-        self._data = data
-        self.out = self.err = ""
-
-    def __call__(self, *arguments: str) -> int:
-        code = run([*arguments, "--data", str(self._data)])
-        self.out, self.err = self._capsys.readouterr()
-        return code
-
-    @property
-    def document(self) -> Any:
-        return json.loads(self.out)
 
 
 @pytest.fixture

@@ -3,34 +3,15 @@
 Method: the command line runs in this process, on a data directory that no server works on.
 """
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pointsman.runtime.cli.main import run
+from tests.harness.shell import Shell
 
 USAGE = 2
 ADD = ("--workflow", "change-any-repository", "--cron", "0 2 * * 1-5", "--input", "task=greet")
-
-
-class Shell:
-    """Runs commands on one data directory and keeps what they wrote."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str], data: Path) -> None:
-        self._capsys = capsys
-        self._data = data
-        self.out = self.err = ""
-
-    def __call__(self, *arguments: str) -> int:
-        code = run([*arguments, "--data", str(self._data)])
-        self.out, self.err = self._capsys.readouterr()
-        return code
-
-    def json(self, *arguments: str, code: int = 0) -> Any:
-        assert self(*arguments, "--json") == code
-        return json.loads(self.out)
 
 
 @pytest.fixture

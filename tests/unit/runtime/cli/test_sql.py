@@ -12,7 +12,6 @@ import pytest
 
 from pointsman.graph.run import Run
 from pointsman.runtime import history
-from pointsman.runtime.cli.main import run
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.problems import PointsmanError
 from pointsman.storage.history.tables import TABLES
@@ -20,23 +19,19 @@ from pointsman.storage.history.views import VIEWS
 from pointsman.storage.lmdb_journal import LmdbJournal
 from tests.harness.core import RUN_ID
 from tests.harness.history import ToldProcess, commit
+from tests.harness.shell import Shell
 
 USAGE, UNAVAILABLE = 2, 6
 
 
-class Shell:
-    """Runs commands on one data directory and keeps what they wrote."""
+class Asked(Shell):
+    """A shell on a journal with one run, which goes on when it is told."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], data: Path) -> None:
-        self._capsys = capsys
-        self.data = DataDirectory(data)
+        super().__init__(capsys, data)
+        self.directory = DataDirectory(data)
         self.process = ToldProcess()
         self._told: Run | None = None
-
-    def __call__(self, *arguments: str) -> int:
-        code = run([*arguments, "--data", str(self.data.path)])
-        self.out, self.err = self._capsys.readouterr()
-        return code
 
     def rows(self, statement: str) -> list[dict[str, Any]]:
         assert self("sql", statement, "--json") == 0
@@ -44,7 +39,7 @@ class Shell:
 
     def tell(self) -> None:
         """Commit what the run has done since."""
-        journal = LmdbJournal.open(self.data.journal)
+        journal = LmdbJournal.open(self.directory.journal)
         done = self._told.version if self._told is not None else 0
         for events in self.process.transitions:
             if events[0].sequence >= done:
@@ -53,14 +48,14 @@ class Shell:
 
 
 @pytest.fixture
-def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Shell:
-    made = Shell(capsys, tmp_path / "data")
+def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Asked:
+    made = Asked(capsys, tmp_path / "data")
     made.process.work(data={"risk": "low"}).run_check(exit_code=0)
     made.tell()
     return made
 
 
-def test_a_statement_sees_what_was_committed_before_it_was_asked(shell: Shell) -> None:
+def test_a_statement_sees_what_was_committed_before_it_was_asked(shell: Asked) -> None:
     state = "SELECT run_id, state FROM runs"
     assert shell.rows(state) == [{"run_id": RUN_ID, "state": "awaiting_review"}]
     shell.process.decide_gate()
@@ -68,7 +63,7 @@ def test_a_statement_sees_what_was_committed_before_it_was_asked(shell: Shell) -
     assert shell.rows(state) == [{"run_id": RUN_ID, "state": "completed"}]
 
 
-def test_people_get_a_table_and_spreadsheets_a_csv(shell: Shell) -> None:
+def test_people_get_a_table_and_spreadsheets_a_csv(shell: Asked) -> None:
     statement = "SELECT node, number, NULL AS nothing FROM visits ORDER BY entered_at, visit_id"
     assert shell("sql", statement) == 0
     assert shell.out.splitlines()[0].split() == ["node", "number", "nothing"]
@@ -78,20 +73,20 @@ def test_people_get_a_table_and_spreadsheets_a_csv(shell: Shell) -> None:
     assert (head, first) == (["node", "number", "nothing"], ["implement", "1", ""])
 
 
-def test_a_statement_may_stand_in_a_file(shell: Shell, tmp_path: Path) -> None:
+def test_a_statement_may_stand_in_a_file(shell: Asked, tmp_path: Path) -> None:
     file = tmp_path / "query.sql"
     file.write_text("SELECT outcome FROM reports")
     assert shell("sql", "--file", str(file), "--json") == 0
     assert json.loads(shell.out) == {"outcome": "completed"}
 
 
-def test_more_rows_than_asked_for_are_cut_and_that_is_said(shell: Shell) -> None:
+def test_more_rows_than_asked_for_are_cut_and_that_is_said(shell: Asked) -> None:
     assert shell("sql", "FROM events", "--rows", "2", "--json") == 0
     assert len(shell.out.splitlines()) == 2
     assert "first 2 rows" in shell.err
 
 
-def test_numbers_that_json_has_no_word_for_are_told_as_text(shell: Shell) -> None:
+def test_numbers_that_json_has_no_word_for_are_told_as_text(shell: Asked) -> None:
     told = shell.rows(
         "SELECT 2::HUGEINT ** 100 AS f, 9223372036854775808 AS big, 1.5::DECIMAL AS d"
     )
@@ -104,7 +99,7 @@ def test_numbers_that_json_has_no_word_for_are_told_as_text(shell: Shell) -> Non
     [("DROP TABLE runs", "sql_refused"), ("SELEC", "sql_failed"), ("FROM secrets", "sql_refused")],
 )
 def test_what_is_not_answered_says_why_and_what_to_do(
-    shell: Shell, statement: str, code: str
+    shell: Asked, statement: str, code: str
 ) -> None:
     assert shell("sql", statement) == USAGE
     assert code in shell.err
@@ -113,12 +108,12 @@ def test_what_is_not_answered_says_why_and_what_to_do(
 
 
 @pytest.mark.parametrize("words", [(), ("SELECT 1", "--schema", "all")])
-def test_one_thing_is_asked_at_a_time(shell: Shell, words: tuple[str, ...]) -> None:
+def test_one_thing_is_asked_at_a_time(shell: Asked, words: tuple[str, ...]) -> None:
     assert shell("sql", *words) == USAGE
     assert "give a statement, --file or --schema" in shell.err
 
 
-def test_the_schema_documents_every_table_and_view(shell: Shell) -> None:
+def test_the_schema_documents_every_table_and_view(shell: Asked) -> None:
     assert shell("sql", "--schema", "all", "--json") == 0
     told = {each["name"]: each for each in map(json.loads, shell.out.splitlines())}
     assert set(told) == {each.name for each in (*TABLES, *VIEWS)}
@@ -130,24 +125,24 @@ def test_the_schema_documents_every_table_and_view(shell: Shell) -> None:
 def test_a_directory_without_any_run_has_an_empty_history(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert Shell(capsys, tmp_path / "new").rows("SELECT count(*) AS runs FROM runs") == [
+    assert Asked(capsys, tmp_path / "new").rows("SELECT count(*) AS runs FROM runs") == [
         {"runs": 0}
     ]
 
 
-def test_a_history_that_is_made_again_is_the_same(shell: Shell) -> None:
+def test_a_history_that_is_made_again_is_the_same(shell: Asked) -> None:
     before = shell.rows("FROM events ORDER BY sequence")
     assert shell("history", "rebuild") == 0
     assert shell.rows("FROM events ORDER BY sequence") == before
 
 
-def test_a_damaged_history_is_replaced_without_a_word(shell: Shell) -> None:
+def test_a_damaged_history_is_replaced_without_a_word(shell: Asked) -> None:
     before = shell.rows("FROM runs")
-    shell.data.history.write_bytes(b"torn" * 10_000)
+    shell.directory.history.write_bytes(b"torn" * 10_000)
     assert shell.rows("FROM runs") == before
 
 
-def test_an_export_beside_other_files_is_refused(shell: Shell, tmp_path: Path) -> None:
+def test_an_export_beside_other_files_is_refused(shell: Asked, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
     assert shell("history", "export", str(tmp_path / "mine")) != 0
@@ -157,12 +152,12 @@ def test_an_export_beside_other_files_is_refused(shell: Shell, tmp_path: Path) -
 
 
 def test_who_finds_the_history_in_use_for_long_is_told(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
+    shell: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(history, "_PATIENCE_S", 0.0)
-    with history.opened(shell.data):
+    with history.opened(shell.directory):
         assert shell("sql", "FROM runs") != 0
         assert "history_in_use" in shell.err
-        with pytest.raises(PointsmanError), history.opened(shell.data):
+        with pytest.raises(PointsmanError), history.opened(shell.directory):
             pass
     assert shell("sql", "FROM runs") == 0
