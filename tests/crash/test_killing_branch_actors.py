@@ -170,6 +170,6 @@ def test_actors_that_die_at_every_nth_step_still_bring_the_review_to_its_gate(
     with Server(tmp_path, **{variable: place}) as dying:
         write_scripts(dying)
         run_id = dying.begin("dying", REVIEWED)
-        dying.until(run_id, "awaiting_review", 120)
+        dying.until(run_id, "awaiting_review", 400)
         assert history(dying, run_id) == undisturbed
         expect_one_review(dying, run_id)
