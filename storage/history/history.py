@@ -138,6 +138,7 @@ def _config(memory_max_mb: int, threads: int) -> dict[str, str | bool | int | fl
         "enable_external_access": False,
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
+        "python_enable_replacements": False,
         "memory_limit": f"{memory_max_mb}MB",
         "threads": threads,
         "preserve_insertion_order": False,

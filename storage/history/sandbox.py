@@ -32,7 +32,7 @@ _TABLE_FUNCTIONS: Final = frozenset(
 # any size, which no limit of memory counts.
 _FORBIDDEN_FUNCTIONS: Final = frozenset(
     {"current_setting", "getenv", "getvariable", "nextval", "currval", "write_log"}
-    | {"repeat", "lpad", "rpad"}
+    | {"json_serialize_plan", "repeat", "lpad", "rpad"}
 )
 
 
@@ -105,8 +105,17 @@ def demand_readable(connection: duckdb.DuckDBPyConnection, statement: str) -> No
     except duckdb.Error as error:
         raise SqlFailedError(str(error)) from error
     names = {entry["key"].lower() for node in _nodes(parsed) for entry in _named_queries(node)}
+    # Elsewhere in the statement the same name would still mean what DuckDB itself has under it.
+    if hidden := names & (_relations(connection) - _READABLE):
+        raise SqlRefusedError(f"WITH may not name {min(hidden)!r}: choose another name")
     for node in _nodes(parsed):
         _demand_of_node(node, _READABLE | names)
+
+
+def _relations(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """Return the names of all tables and views that there are, DuckDB's own among them."""
+    query = "SELECT table_name FROM duckdb_tables() UNION SELECT view_name FROM duckdb_views()"
+    return {str(name).lower() for (name,) in connection.execute(query).fetchall()}
 
 
 def _parsed(connection: duckdb.DuckDBPyConnection, statement: str) -> Any:
