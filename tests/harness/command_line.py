@@ -75,7 +75,8 @@ class CommandLine:
     def begin(self, *arguments: str) -> subprocess.Popen[str]:
         """Call the program and do not wait for it."""
         process = subprocess.Popen(
-            [str(PROGRAM), *arguments],
+            # Tests in the background, or under nohup, hand on that Ctrl-C is ignored.
+            ["env", "--default-signal=INT", str(PROGRAM), *arguments],
             cwd=self.repository,
             env={**self._environment, "POINTSMAN_DATA": str(self.data.path)},
             stdin=subprocess.DEVNULL,
