@@ -30,14 +30,14 @@ def statement_of(file: Path) -> str:
         raise PointsmanError("sql_refused", f"{file} cannot be read: {error}") from error
 
 
-def ask(call: Invocation, statement: str, rows_max: int, *, csv: bool) -> int:
+def ask(call: Invocation, statement: str, rows_max: int, *, as_csv: bool) -> int:
     """Answer one statement; programs get an object a row, one a line."""
     with history.opened(call.data) as opened:
         answer = ask_history(opened.connection(), statement, Limits(rows_max=rows_max))
     if call.terminal.json:
         for row in answer.rows:
             call.terminal.row(dict(zip(answer.columns, map(_for_programs, row), strict=True)))
-    elif csv:
+    elif as_csv:
         _write_csv(answer.columns, answer.rows)
     else:
         shown = [[_for_people(value) for value in row] for row in answer.rows]
@@ -49,7 +49,7 @@ def ask(call: Invocation, statement: str, rows_max: int, *, csv: bool) -> int:
 
 def tell_schema(call: Invocation, name: str) -> int:
     """Tell what the tables and views hold, or one of them column by column."""
-    documented = {each.name: (each.doc, _columns(each)) for each in (*TABLES, *VIEWS)}
+    documented = {each.name: (each.doc, each.meanings) for each in (*TABLES, *VIEWS)}
     if name != _ALL and name not in documented:
         raise PointsmanError("sql_refused", f"there is no table {name!r} in the history")
     if call.terminal.json:
@@ -84,13 +84,6 @@ def export(call: Invocation, folder: Path) -> int:
     if call.terminal.json:
         call.terminal.document({"folder": folder, "tables": [each.name for each in TABLES]})
     return ExitCode.OK
-
-
-def _columns(described: Any) -> list[tuple[str, str]]:
-    """Return the names and meanings of a table's columns, or a view's."""
-    return [
-        each if isinstance(each, tuple) else (each.name, each.doc) for each in described.columns
-    ]
 
 
 def _told_apart(columns: Sequence[str]) -> list[str]:

@@ -61,7 +61,7 @@ def sql(
         return asking.tell_schema(call, schema)
     asked = statement if file is None else asking.statement_of(file)
     assert asked is not None
-    return asking.ask(call, asked, rows_max, csv=form is Format.CSV)
+    return asking.ask(call, asked, rows_max, as_csv=form is Format.CSV)
 
 
 @history.command("rebuild")

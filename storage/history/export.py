@@ -14,9 +14,11 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from pointsman.storage.history.history import History, HistoryError
-from pointsman.storage.history.tables import TABLES
+from pointsman.storage.history.tables import EVENTS, OF_RUNS, RUNS, TABLES, Table
 
 _ROWS_A_BATCH: Final = 50_000
+# The large ones; ``runs`` itself has a row a run.
+_BY_MONTH: Final = frozenset({EVENTS, *OF_RUNS} - {RUNS})
 
 
 def export(history: History, folder: Path) -> None:
@@ -34,29 +36,21 @@ def export(history: History, folder: Path) -> None:
     connection = history.connection()
     connection.begin()
     for table in TABLES:
-        of_runs = table.name != "runs" and any(each.name == "run_id" for each in table.columns)
-        _write(connection, table.name, beside / table.name, by_month=of_runs)
+        _write(connection, table, beside / table.name)
     connection.rollback()
     _move(beside, folder)
 
 
-def _write(
-    connection: duckdb.DuckDBPyConnection, table: str, folder: Path, *, by_month: bool
-) -> None:
-    query = f"FROM {table}"
-    if by_month and table != "occurrences":
+def _write(connection: duckdb.DuckDBPyConnection, table: Table, folder: Path) -> None:
+    query, parts = f"FROM {table.name}", None
+    if table in _BY_MONTH:
         query = f"""
             SELECT t.*, strftime(r.started_at, '%Y-%m') AS started_month
-            FROM {table} t JOIN runs r USING (run_id)"""
+            FROM {table.name} t JOIN runs r USING (run_id)"""
+        month = pa.schema([("started_month", pa.string())])
+        parts = ds.partitioning(month, flavor="hive")
     reader = connection.sql(query).to_arrow_reader(_ROWS_A_BATCH)
-    parts = "started_month" in reader.schema.names
-    month = pa.schema([("started_month", pa.string())])
-    ds.write_dataset(
-        reader,
-        folder,
-        format="parquet",
-        partitioning=ds.partitioning(month, flavor="hive") if parts else None,
-    )
+    ds.write_dataset(reader, folder, format="parquet", partitioning=parts)
 
 
 def _move(beside: Path, folder: Path) -> None:

@@ -7,8 +7,8 @@ events, and how the log was cut into batches leaves no trace in them.
 """
 
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 from typing import Final, Self
@@ -66,11 +66,11 @@ class History:
         with self._lock:
             found = self._ahead.batch(shard, journal, self.cursor_of(shard), events_max)
             occurrences = occurrences_text(journal.schedules.stored_occurrences())
-            with _Transaction(self._connection) as connection:
+            with _transaction(self._connection):
                 if found:
-                    _take_events(connection, shard, found)
-                    _move_cursor(connection, shard, found[-1].position)
-                _take_occurrences(connection, shard, occurrences)
+                    _take_events(self._connection, shard, found)
+                    _move_cursor(self._connection, shard, found[-1].position)
+                _take_occurrences(self._connection, shard, occurrences)
             return len(found)
 
     def cursor_of(self, shard: str) -> int:
@@ -115,22 +115,17 @@ def rebuild(path: Path, shards: Mapping[str, Journal], *, memory_max_mb: int = 5
     os.replace(beside, path)
 
 
-class _Transaction:
-    """Commits when its block ends well, and rolls back otherwise."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> duckdb.DuckDBPyConnection:
-        self._connection.begin()
-        return self._connection
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self._connection.commit()
-            return
+@contextmanager
+def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Commit when the block ends well, and roll back otherwise."""
+    connection.begin()
+    try:
+        yield
+    except BaseException:
         with suppress(duckdb.Error):  # the first error is the one to tell
-            self._connection.rollback()
+            connection.rollback()
+        raise
+    connection.commit()
 
 
 def _config(memory_max_mb: int, threads: int) -> dict[str, str | bool | int | float | list[str]]:

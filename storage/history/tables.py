@@ -22,6 +22,11 @@ class Table:
     columns: tuple[Column, ...]
 
     @property
+    def meanings(self) -> tuple[tuple[str, str], ...]:
+        """Each column's name, and what it tells."""
+        return tuple((each.name, each.doc) for each in self.columns)
+
+    @property
     def ddl(self) -> str:
         """The statement that makes the table."""
         columns = ", ".join(f"{each.name} {each.type}" for each in self.columns)

@@ -6,11 +6,11 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One view, what it answers, and what its columns tell."""
+    """One view, what it answers, and what each of its columns tells."""
 
     name: str
     doc: str
-    columns: tuple[tuple[str, str], ...]
+    meanings: tuple[tuple[str, str], ...]
 
 
 VIEWS: Final = (
