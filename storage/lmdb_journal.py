@@ -44,6 +44,8 @@ T = TypeVar("T")
 _TABLE_OF: Final = {schema.tag: table for table, schema in codec.OF_TABLE.items()}
 KeyedRow: TypeAlias = tuple[bytes, bytes]
 ReadRows: TypeAlias = Callable[[Txn], Iterable[KeyedRow]]
+# Reads in a transaction: in one of its own, or in the one that is under way.
+ReadInTxn: TypeAlias = Callable[[Callable[[Txn], TableRows]], TableRows]
 
 
 class DamagedRow(NamedTuple):
@@ -205,18 +207,22 @@ class LmdbJournal:
         return tuple(found)
 
     def _decoded(self, schema: Schema[T], key: bytes, row: bytes) -> T:
-        """Decode a row; a damaged one that follows from intact events is derived from them anew."""
-        try:
-            return codec.decode(schema, key, row)
-        except JournalCorruptError:
-            if schema not in codec.DERIVED:
-                raise
-            table = _TABLE_OF[schema.tag]
-            run_id = keys.run_of(table, key)
-            anew = self._environment.read(lambda txn: _derived_anew(txn, run_id))
-            if (table, key) not in anew:
-                raise
-            return codec.decode(schema, key, anew[table, key])
+        return _decoded(schema, key, row, self._environment.read)
+
+
+def _decoded(schema: Schema[T], key: bytes, row: bytes, read: ReadInTxn) -> T:
+    """Decode a row; a damaged one that follows from intact events is derived from them anew."""
+    try:
+        return codec.decode(schema, key, row)
+    except JournalCorruptError:
+        if schema not in codec.DERIVED:
+            raise
+        table = _TABLE_OF[schema.tag]
+        run_id = keys.run_of(table, key)
+        anew = read(lambda txn: _derived_anew(txn, run_id))
+        if (table, key) not in anew:
+            raise
+        return codec.decode(schema, key, anew[table, key])
 
 
 def _derived_anew(txn: Txn, run_id: str) -> TableRows:
@@ -345,11 +351,7 @@ def _index_in(txn: Txn, run_key: bytes) -> TableRows:
     row = txn.get(Table.RUNS, run_key)
     if row is None:
         return {}
-    try:
-        return index_rows(codec.decode(codec.RUN_ROW, run_key, row))
-    except JournalCorruptError:
-        anew = _derived_anew(txn, keys.run_of(Table.RUNS, run_key))
-        return index_rows(codec.decode(codec.RUN_ROW, run_key, anew[Table.RUNS, run_key]))
+    return index_rows(_decoded(codec.RUN_ROW, run_key, row, lambda read: read(txn)))
 
 
 def _within(txn: Txn, table: Table, prefix: bytes, start: bytes = b"") -> Iterator[KeyedRow]:
