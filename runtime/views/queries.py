@@ -22,8 +22,7 @@ from pointsman.runtime.views.review_views import (
     gate_review,
     review_views,
 )
-from pointsman.runtime.views.trace import TraceEntry
-from pointsman.runtime.views.trace import trace as entries_of
+from pointsman.runtime.views.trace import TraceEntry, entries_of
 from pointsman.runtime.views.work_views import (
     AttemptView,
     ReportView,
@@ -299,9 +298,9 @@ def trace(
 ) -> list[TraceEntry]:
     """Return what happened in a run, in order; raises ``run_unknown``."""
     known_summary(journal, run_id)
-    until = after + limit if limit is not None else None
-    history = journal.events(run_id, limit=until + 1 if until is not None else None)
-    return [entry for entry in entries_of(history) if entry.sequence > after]
+    # From the beginning, as how long something lasted follows from what came before it.
+    history = journal.events(run_id, limit=after + 1 + limit if limit is not None else None)
+    return list(entries_of(history))[after + 1 :]
 
 
 def graph(journal: Journal, run_id: str) -> RunGraph:

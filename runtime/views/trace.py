@@ -53,7 +53,7 @@ class TraceEntry(Model):
     data: dict[str, Any]
 
 
-def trace(history: Iterable[ev.RecordedEvent]) -> Iterator[TraceEntry]:
+def entries_of(history: Iterable[ev.RecordedEvent]) -> Iterator[TraceEntry]:
     """Yield a run's whole history, or its beginning, as entries of its trace."""
     lasting = Lasting()
     return (trace_entry(each, lasting.see(each)) for each in history)

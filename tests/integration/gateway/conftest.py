@@ -85,7 +85,7 @@ def shell(
     data.operator_token.write_text(OPERATOR_TOKEN)
     with FileLock(data.lock):
         publish(data, server.url)
-        yield Shell(data.path, capsys)
+        yield Shell(capsys, data.path)
 
 
 @pytest.fixture

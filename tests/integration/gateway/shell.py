@@ -1,26 +1,13 @@
 """The command line in this process, against the harness's server."""
 
 import json
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from pointsman.runtime.cli.main import run
+from tests.harness import shell
 
 
-class Shell:
+class Shell(shell.Shell):
     """Runs commands against the harness's server and keeps what they wrote."""
-
-    def __init__(self, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self._data = data
-        self._capsys = capsys
-        self.out = self.err = ""
-
-    def __call__(self, *arguments: str) -> int:
-        code = run([*arguments, "--data", str(self._data)])
-        self.out, self.err = self._capsys.readouterr()
-        return code
 
     @property
     def document(self) -> Any:

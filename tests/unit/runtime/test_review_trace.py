@@ -5,12 +5,12 @@ import pytest
 from pointsman.graph.events import RouteReason, RouteTaken
 from pointsman.graph.model import JsonScalar
 from pointsman.runtime.views.review_words import worktree_of
-from pointsman.runtime.views.trace import TraceEntry, text_of, trace, trace_signature, written
+from pointsman.runtime.views.trace import TraceEntry, entries_of, text_of, trace_signature, written
 from tests.harness.reviews import FROZEN, OTHER, ReviewProcess, reviewed
 
 
 def entries(process: ReviewProcess) -> list[TraceEntry]:
-    return list(trace(process.recorded))
+    return list(entries_of(process.recorded))
 
 
 def texts(process: ReviewProcess, kind: str) -> list[str]:

@@ -15,8 +15,8 @@ from pointsman.runtime.views.lasting import Lasted
 from pointsman.runtime.views.queries import view_of
 from pointsman.runtime.views.trace import (
     TraceEntry,
+    entries_of,
     text_of,
-    trace,
     trace_entry,
     trace_signature,
     uncommitted,
@@ -27,7 +27,7 @@ EVENTS = typing.get_args(typing.get_args(ev.Event)[0])
 
 
 def entries(process: Process) -> list[TraceEntry]:
-    return list(trace(process.recorded))
+    return list(entries_of(process.recorded))
 
 
 @pytest.fixture
@@ -177,7 +177,7 @@ def test_what_ends_something_tells_when_that_began_and_how_long_it_took(reworked
 def test_a_clock_set_back_makes_nothing_take_less_than_no_time() -> None:
     entered = ev.NodeEntered(node="n", visit_id="v", number=1, visits_used=1)
     left = ev.NodeCompleted(node="n", visit_id="v")
-    told = trace(
+    told = entries_of(
         [
             ev.RecordedEvent(run_id="r0-x", sequence=0, at_ms=5000, event=entered),
             ev.RecordedEvent(run_id="r0-x", sequence=1, at_ms=1000, event=left),

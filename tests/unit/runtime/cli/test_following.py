@@ -13,7 +13,7 @@ from pointsman.runtime.cli.terminal import Terminal
 from pointsman.runtime.client import StreamEvent
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.views.queries import RunView, view_of
-from pointsman.runtime.views.trace import TraceEntry, trace
+from pointsman.runtime.views.trace import TraceEntry, entries_of
 from tests.harness.core import RUN_ID, Process
 
 
@@ -78,7 +78,7 @@ class Server:
         return view(self._process)
 
     def trace(self, run_id: str, after: int = -1) -> list[TraceEntry]:
-        return [each for each in trace(self._process.recorded) if each.sequence > after]
+        return [each for each in entries_of(self._process.recorded) if each.sequence > after]
 
     def follow(self, run_id: str, after: int) -> Iterator[StreamEvent]:
         entries = self.trace(run_id, after)

@@ -5,7 +5,7 @@ from itertools import takewhile
 import pytest
 
 from pointsman.runtime.cli.trace_lines import in_time, lines
-from pointsman.runtime.views.trace import trace
+from pointsman.runtime.views.trace import entries_of
 from tests.harness.core import Process, agent, workflow
 
 
@@ -13,7 +13,7 @@ from tests.harness.core import Process, agent, workflow
 def told() -> list[str]:
     process = Process()
     process.work(data={"risk": "low"}).run_check(exit_code=1)
-    return list(lines(list(trace(process.recorded)), full=True))
+    return list(lines(list(entries_of(process.recorded)), full=True))
 
 
 def behind(told: list[str], line: str) -> list[str]:
@@ -39,7 +39,7 @@ def test_a_comparison_with_several_values_names_them_all() -> None:
         "done": {"kind": "end"},
     }
     process = Process(workflow(nodes=nodes)).work()
-    told = list(lines(list(trace(process.recorded)), full=True))
+    told = list(lines(list(entries_of(process.recorded)), full=True))
     assert behind(told, "verdict → done") == [
         "rule 'it says no': does not hold",
         "report.implement.outcome in [blocked, failed]: no, it is completed",
@@ -53,14 +53,14 @@ def test_behind_a_report_stand_its_fields(told: list[str]) -> None:
 def test_behind_a_visit_stand_its_inputs_and_where_they_came_from() -> None:
     step = agent("done", inputs={"task": "run.input.task"})
     process = Process(workflow(nodes={"implement": step, "done": {"kind": "end"}}))
-    told = list(lines(list(trace(process.recorded)), full=True))
+    told = list(lines(list(entries_of(process.recorded)), full=True))
     assert behind(told, "implement entered") == ["task: greet (from run.input.task)"]
 
 
 def test_without_being_asked_each_event_is_one_line(told: list[str]) -> None:
     process = Process()
     process.work(data={"risk": "low"}).run_check(exit_code=1)
-    plain = list(lines(list(trace(process.recorded)), full=False))
+    plain = list(lines(list(entries_of(process.recorded)), full=False))
     assert len(plain) == len(process.recorded)
     assert set(plain) < set(told)
 
