@@ -93,8 +93,7 @@ def start_runtime(
         make_data_directory(data)
         undo.enter_context(discovery.held(data))
         migrate_if_older(data, SystemClock().now_ms())
-        data.server.unlink(missing_ok=True)
-        undo.callback(lambda: data.server.unlink(missing_ok=True))
+        announce = undo.enter_context(discovery.announcing(data))
         logs.configure(data.log)
         journal = open_journal(data.journal)
         undo.callback(journal.close)
@@ -124,7 +123,7 @@ def start_runtime(
             fires_schedules=fires_schedules,
         )
         undo.enter_context(gateway)
-        discovery.publish(data, url)
+        announce(url)
         return Runtime(url=url, token=token, _undo=undo.pop_all())
     raise AssertionError("the exit stack lets every error through")
 

@@ -1,7 +1,8 @@
 """Finding the running server of a data directory, and telling others where it is.
 
-The lock decides whether a server lives, not the file: the operating system lets go of the
-lock when the process dies, however it dies.
+Two locks, which the operating system lets go of when the process dies, however it dies: one on the
+data directory, from the server's start to its end, and one on the very file that tells its address,
+so that what a killed server wrote is never taken for the address of the next one.
 """
 
 import contextlib
@@ -10,7 +11,7 @@ import fcntl
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -33,32 +34,32 @@ class ServerAddress:
 
 
 def running_server(data: DataDirectory) -> ServerAddress | None:
-    """Return the live server of a data directory, if there is one."""
-    with usable(data):
-        if not _is_locked(data):
-            return None
-    try:
-        told = json.loads(data.server.read_text())
+    """Return the live server of a data directory, if there is one that takes commands."""
+    with usable(data), contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        with data.server.open() as file:
+            if not _is_locked(file.fileno()):
+                return None
+            told = json.load(file)
         token = data.operator_token.read_text().strip()
         return ServerAddress(url=told["url"], token=token, pid=told["pid"])
-    except (OSError, ValueError, KeyError):
-        # It holds the lock but has not told its address yet: it is starting.
-        return None
+    return None
 
 
-def _is_locked(data: DataDirectory) -> bool:
-    """Try the lock without writing, for a directory that may be read only."""
-    try:
-        probe = os.open(data.lock, os.O_RDONLY | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
+def is_held(data: DataDirectory) -> bool:
+    """Tell whether a server, which may only be starting or ending, holds the data directory."""
+    absent = contextlib.suppress(FileNotFoundError, NotADirectoryError)
+    with usable(data), absent, data.lock.open() as lock:
+        return _is_locked(lock.fileno())
+    return False
+
+
+def _is_locked(probe: int) -> bool:
+    """Try a lock without writing, for a directory that may be read only."""
     try:
         # Shared, so that nobody takes another one who looks for the server itself.
         fcntl.flock(probe, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    finally:
-        os.close(probe)
     return False
 
 
@@ -95,10 +96,18 @@ def usable(data: DataDirectory) -> Iterator[None]:
         ) from error
 
 
-def publish(data: DataDirectory, url: str) -> None:
-    """Tell where this process listens."""
-    address = {"url": url, "pid": os.getpid()}
-    write_durably(data.server, json.dumps(address))
+@contextlib.contextmanager
+def announcing(data: DataDirectory) -> Iterator[Callable[[str], None]]:
+    """Give what tells others where this process listens, until the block ends or the process."""
+    with contextlib.ExitStack() as undo:
+
+        def announce(url: str) -> None:
+            write_durably(data.server, json.dumps({"url": url, "pid": os.getpid()}))
+            undo.callback(lambda: data.server.unlink(missing_ok=True))
+            # Whoever reads it before it is locked finds no server yet.
+            fcntl.flock(undo.enter_context(data.server.open()), fcntl.LOCK_EX)
+
+        yield announce
 
 
 def operator_token(data: DataDirectory) -> str:

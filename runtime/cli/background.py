@@ -30,15 +30,32 @@ _LOOK_EVERY_S: Final = 0.1
 
 def ensure_server(data: DataDirectory, terminal: Terminal) -> None:
     """Return when a server of the data directory is up, starting one in the background."""
-    if discovery.running_server(data) is not None:
-        return
-    terminal.say(f"Starting a server in the background; its log is {data.log}", style="dim")
+    server: subprocess.Popen[bytes] | None = None
+    give_up = time.monotonic() + START_PATIENCE_S
+    while time.monotonic() < give_up:
+        if discovery.running_server(data) is not None:
+            if server is not None:
+                server.returncode = 0  # it lives on without us: never to be waited for
+            return
+        # Another process may be becoming the server just now, or the last one may be ending.
+        if not discovery.is_held(data):
+            if server is None:
+                said = f"Starting a server in the background; its log is {data.log}"
+                terminal.say(said, style="dim")
+                server = _begin(data)
+            elif server.poll() is not None:
+                break
+        threading.Event().wait(_LOOK_EVERY_S)
+    raise PointsmanError("server_unreachable", f"the server did not come up; see {data.log}")
+
+
+def _begin(data: DataDirectory) -> "subprocess.Popen[bytes]":
     command = (sys.executable, "-m", "pointsman", "serve", "--until-idle", "--data", str(data.path))
     with discovery.usable(data):
         make_data_directory(data)
         log = data.log.open("ab")
     with log:
-        server = subprocess.Popen(
+        return subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -46,24 +63,6 @@ def ensure_server(data: DataDirectory, terminal: Terminal) -> None:
             start_new_session=True,
             cwd="/",
         )
-    _until_ready(data, server)
-
-
-def _until_ready(data: DataDirectory, server: "subprocess.Popen[bytes]") -> None:
-    give_up = time.monotonic() + START_PATIENCE_S
-    while time.monotonic() < give_up:
-        if discovery.running_server(data) is not None:
-            # It lives on without us: never to be waited for.
-            server.returncode = server.returncode or 0
-            return
-        try:
-            # Another process may have become the server meanwhile; ours has then ended.
-            server.wait(timeout=_LOOK_EVERY_S)
-        except subprocess.TimeoutExpired:
-            continue
-        if discovery.running_server(data) is None and server.returncode != 0:
-            break
-    raise PointsmanError("server_unreachable", f"the server did not come up; see {data.log}")
 
 
 def serve(call: Invocation, port: int | None, *, until_idle: bool) -> int:

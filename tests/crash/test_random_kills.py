@@ -25,6 +25,7 @@ from tests.harness.processes import (
     ENGINE_KINDS,
     agents_of,
     clear_away,
+    described,
     engine_of,
     everything_of,
     kill_all,
@@ -137,7 +138,8 @@ def test_random_kills_of_single_processes_change_nothing(
             if not disturbed.agents_killed:
                 launches = len(demonstration.launches())
                 assert launches == undisturbed.launches, f"{disturbed}: begun once each"
-            assert everything_of(data) == set(), f"{disturbed}: something is left"
+            left = [described(pid) for pid in everything_of(data)]
+            assert not left, f"{disturbed}: something is left"
         finally:
             clear_away(data)
         counted.update(disturbed.killed)

@@ -97,6 +97,12 @@ def called(pid: int) -> str:
     return next(known, None) or (names or [line[0]])[-1][:22]
 
 
+def described(pid: int) -> str:
+    """Return what a process is, for a message about one that should not be there."""
+    state = _read(pid, "stat").rpartition(")")[2].split()[:2]
+    return f"{pid} {' of '.join(state)}: {' '.join(_line(pid))[:300]} in {_cwd(pid)}"
+
+
 def _line(pid: int) -> list[str]:
     return _read(pid, "cmdline").split("\n")
 

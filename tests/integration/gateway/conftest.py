@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from pointsman.runtime.config import DataDirectory
-from pointsman.runtime.discovery import publish
+from pointsman.runtime.discovery import announcing
 from tests.harness.core import envelope
 from tests.harness.fake_host import FakeHost, Launched
 from tests.harness.gateway import OPERATOR_TOKEN, GatewayServer
@@ -83,8 +82,8 @@ def shell(
     data = DataDirectory(tmp_path / "data")
     data.create()
     data.operator_token.write_text(OPERATOR_TOKEN)
-    with FileLock(data.lock):
-        publish(data, server.url)
+    with announcing(data) as announce:
+        announce(server.url)
         yield Shell(capsys, data.path)
 
 

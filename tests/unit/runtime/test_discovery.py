@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import os
 from pathlib import Path
 
 import pytest
@@ -36,16 +37,61 @@ def test_trouble_elsewhere_is_not_laid_to_the_data_directory(tmp_path: Path) -> 
         raise PermissionError(errno.EACCES, "refused", str(tmp_path / "other"))
 
 
+@pytest.fixture
+def data(tmp_path: Path) -> DataDirectory:
+    data = DataDirectory(tmp_path)
+    data.operator_token.write_text("token")
+    return data
+
+
+def test_a_server_is_found_from_its_announcement_to_its_end(data: DataDirectory) -> None:
+    with discovery.held(data), discovery.announcing(data) as announce:
+        assert discovery.running_server(data) is None, "it is starting"
+        assert discovery.is_held(data)
+        announce("http://127.0.0.1:1")
+        found = discovery.running_server(data)
+        assert found == discovery.ServerAddress("http://127.0.0.1:1", "token", os.getpid())
+    assert discovery.running_server(data) is None
+    assert not discovery.is_held(data)
+    assert not data.server.exists()
+
+
+def test_the_address_of_a_killed_server_is_not_taken_for_that_of_the_next_one(
+    data: DataDirectory,
+) -> None:
+    data.server.write_text('{"url": "http://127.0.0.1:1", "pid": 1}')
+    assert discovery.running_server(data) is None
+    with discovery.held(data), discovery.announcing(data) as announce:
+        assert discovery.running_server(data) is None, "the next one has not told its own yet"
+        announce("http://127.0.0.1:2")
+        found = discovery.running_server(data)
+        assert found is not None
+        assert found.url == "http://127.0.0.1:2"
+
+
 def test_one_who_looks_for_the_server_writes_nothing_and_is_not_taken_for_it(
     tmp_path: Path,
 ) -> None:
     data = DataDirectory(tmp_path)
     assert discovery.running_server(data) is None
+    assert not discovery.is_held(data)
     assert list(tmp_path.iterdir()) == []
-    data.server.write_text('{"url": "http://127.0.0.1:1", "pid": 1}')
-    data.operator_token.write_text("token")
-    with data.lock.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_SH)
-        assert discovery.running_server(data) is None, "somebody else who looks"
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        assert discovery.running_server(data) is not None
+    for looked_at in (data.lock, data.server):
+        looked_at.write_text('{"url": "http://127.0.0.1:1", "pid": 1}')
+        with looked_at.open() as other:
+            fcntl.flock(other, fcntl.LOCK_SH)
+            assert not discovery.is_held(data)
+            assert discovery.running_server(data) is None
+
+
+def test_who_starts_a_server_waits_for_one_that_is_starting_already(
+    data: DataDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_up(server: DataDirectory) -> bool:
+        announce("http://127.0.0.1:1")
+        return True
+
+    with discovery.held(data), discovery.announcing(data) as announce:
+        monkeypatch.setattr(discovery, "is_held", is_up)
+        ensure_server(data, Terminal(json=True))
+    assert not data.log.exists(), "none was begun beside it"
