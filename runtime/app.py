@@ -23,9 +23,9 @@ import structlog
 
 from pointsman.actors.clock import SystemClock
 from pointsman.actors.ray_handles.hosts import spawn_host
+from pointsman.actors.ray_handles.leftovers import reaping, remove_ray
 from pointsman.actors.ray_handles.start import (
     RayNotStartedError,
-    remove_ray,
     start_ray,
     stop_ray,
     watching_ray,
@@ -153,33 +153,31 @@ def _ray(data: DataDirectory) -> Iterator[None]:
     Its name is written down before it is made, so that no kill leaves one that nobody knows.
     """
     remove_stale_ray(data)
-    try:
+    with contextlib.ExitStack() as undo:
+        undo.callback(lambda: data.ray.unlink(missing_ok=True))
         try:
-            folder = _started_ray(data)
-        except RayNotStartedError:
-            # On a machine that is busy for a moment the second try comes up.
-            folder = _started_ray(data)
-    except RayNotStartedError as error:
-        data.ray.unlink(missing_ok=True)
-        raise PointsmanError("engine_not_started", str(error)) from error
-    try:
+            try:
+                folder = undo.enter_context(_started_ray(data))
+            except RayNotStartedError:
+                # On a machine that is busy for a moment the second try comes up.
+                folder = undo.enter_context(_started_ray(data))
+        except RayNotStartedError as error:
+            raise PointsmanError("engine_not_started", str(error)) from error
         with watching_ray(partial(_end_without_ray, folder)):
             yield
-    finally:
-        stop_ray(folder)
-        data.ray.unlink(missing_ok=True)
 
 
-def _started_ray(data: DataDirectory) -> Path:
+@contextlib.contextmanager
+def _started_ray(data: DataDirectory) -> Iterator[Path]:
     folder = _RAY_FOLDERS / f"{_RAY_PREFIX}{secrets.token_hex(4)}"
     data.ray.write_text(str(folder))
     folder.mkdir(mode=0o700)
-    try:
-        start_ray(folder)
-    except BaseException:
-        stop_ray(folder)
-        raise
-    return folder
+    with reaping(folder):
+        try:
+            start_ray(folder)
+            yield folder
+        finally:
+            stop_ray(folder)
 
 
 def _end_without_ray(folder: Path, dead: str) -> None:

@@ -4,7 +4,6 @@ import contextlib
 import logging
 import os
 import secrets
-import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ import ray
 from ray._private import node, ray_constants, worker
 
 from pointsman.actors.ray_handles.calls import NAMESPACE
-from pointsman.actors.ray_handles.leftovers import FOLDER_VARIABLE, end_processes_of
+from pointsman.actors.ray_handles.leftovers import FOLDER_VARIABLE, remove_ray
 
 _OBJECT_STORE_BYTES: Final = 80 * 1024 * 1024
 # Without either no actor is begun again and no call is answered, for good.
@@ -115,12 +114,6 @@ def stop_ray(folder: Path) -> None:
     """End Ray and every process it started, and remove its folder."""
     ray.shutdown()
     remove_ray(folder)
-
-
-def remove_ray(folder: Path) -> None:
-    """End what is left of a Ray, whoever began it, and remove its folder."""
-    end_processes_of(folder)
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager

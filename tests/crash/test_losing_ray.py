@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pointsman.actors.ray_handles.leftovers import processes_of
 from pointsman.runtime.views.trace import trace_signature
 from tests.crash.test_killing_actors import WAITING
 from tests.harness.hosts import wait_until
@@ -30,11 +31,12 @@ def test_a_run_survives_the_loss_of_ray_or_of_the_server_alone(tmp_path: Path, k
         wait_until(lambda: server.view(run_id).workspace_path is not None)
         workspace = Path(server.view(run_id).workspace_path or "")
         wait_until((workspace / "at-work").exists)
+        folder = Path(server.data.ray.read_text())
         (doomed,) = of_kind(kind, server.data.path)
         os.kill(doomed, signal.SIGKILL)
         server.until_ended(END_WITHIN_S)
-        if kind != "server":  # which can end nothing any more; the next start does
-            wait_until(lambda: engine_of(server.data.path) == set())
+        wait_until(lambda: not folder.exists() and not engine_of(server.data.path))
+        assert not list(processes_of(folder))
         server.start()
         (workspace / "harm-done").touch()
         server.until(run_id, "awaiting_review")

@@ -14,6 +14,7 @@ from typing import Final
 
 from pointsman.runtime.app import remove_stale_ray
 from pointsman.runtime.config import DataDirectory
+from tests.harness.hosts import wait_until
 
 
 def _read(pid: int, what: str) -> str:
@@ -97,8 +98,16 @@ def called(pid: int) -> str:
     return next(known, None) or (names or [line[0]])[-1][:22]
 
 
-def described(pid: int) -> str:
-    """Return what a process is, for a message about one that should not be there."""
+def still_there(
+    find: Callable[[Path], set[int]], data: Path, patience_s: float = 30.0
+) -> list[str]:
+    """Describe the processes that ``find`` still finds when the patience is over; mostly none."""
+    with contextlib.suppress(TimeoutError):
+        wait_until(lambda: not find(data), patience_s)
+    return [_described(pid) for pid in find(data)]
+
+
+def _described(pid: int) -> str:
     state = _read(pid, "stat").rpartition(")")[2].split()[:2]
     return f"{pid} {' of '.join(state)}: {' '.join(_line(pid))[:300]} in {_cwd(pid)}"
 

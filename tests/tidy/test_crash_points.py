@@ -25,6 +25,8 @@ ACTS = frozenset(
         "subprocess.Popen",
     }
 )
+# Watches the server for its death: a process of the engine, which a kill at any place leaves idle.
+NO_WORK = Path("actors/ray_handles/leftovers.py")
 
 
 def _named(path: Path) -> Counter[str]:
@@ -61,7 +63,7 @@ def test_whatever_acts_for_good_does_it_between_places(folder: str) -> None:
     functions = [
         (f"{path}:{node.lineno} {node.name}", _called(node))
         for path in python_files()
-        if path.is_relative_to(folder)
+        if path.is_relative_to(folder) and path != NO_WORK
         for node in ast.walk(tree(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
