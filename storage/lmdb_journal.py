@@ -138,7 +138,7 @@ class LmdbJournal:
         self._environment.write(lambda txn: txn.delete(Table.TROUBLES, key))
 
     def troubles(self) -> tuple[AttentionItem, ...]:
-        return self._many(codec.TROUBLE, lambda txn: txn.forward(Table.TROUBLES))
+        return self._of_many_runs(codec.TROUBLE, lambda txn: txn.forward(Table.TROUBLES))
 
     def due(self, now_ms: int, limit: int = 100) -> tuple[Deadline, ...]:
         after_now = keys.number(max(now_ms + 1, 0))

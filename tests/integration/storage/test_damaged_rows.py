@@ -11,6 +11,7 @@ import pytest
 
 from pointsman.graph import commands as cmd
 from pointsman.graph.evolve import fold
+from pointsman.graph.projection import AttentionItem, AttentionKind
 from pointsman.graph.work import NativeRequest, RequestKind, WorkPhase
 from pointsman.storage.journal import Journal, JournalCorruptError
 from pointsman.storage.keys import Table
@@ -65,6 +66,18 @@ def overwrite(folder: Path, table: Table, wanted: str) -> int:
             return len(found)
 
 
+def trouble(run_id: str) -> AttentionItem:
+    return AttentionItem(
+        item_id=f"{run_id}:trouble",
+        run_id=run_id,
+        kind=AttentionKind.RUN_IN_TROUBLE,
+        node="",
+        title="Pointsman cannot go on with this run",
+        detail="It raises.",
+        since_ms=1,
+    )
+
+
 def told(journal: Journal, run_id: str) -> list[object]:
     """Return all that a journal tells of a run by itself."""
     of_run = (journal.run(run_id), journal.summary(run_id), journal.outbox(run_id))
@@ -117,4 +130,19 @@ def test_a_run_whose_events_are_damaged_too_hides_no_other(folder: Path) -> None
     assert {each.run_id for each in journal.runs()} == {OTHER}
     assert {each.run_id for each in journal.attention()} == {OTHER}
     assert {each.run_id for each in journal.due(LATER_MS)} == {OTHER}
+    journal.close()
+
+
+def test_a_damaged_trouble_keeps_nobody_from_the_others_and_is_told_anew(folder: Path) -> None:
+    journal = LmdbJournal.open(folder)
+    items = [trouble(run_id) for run_id in (ONE, OTHER)]
+    for item in items:
+        journal.note_trouble(item)
+    journal.close()
+    assert overwrite(folder, Table.TROUBLES, ONE)
+    journal = LmdbJournal.open(folder)
+    assert journal.troubles() == (items[1],)
+    journal.note_trouble(items[0])
+    assert journal.troubles() == tuple(items)
+    assert journal.damaged_rows() == ()
     journal.close()
