@@ -8,12 +8,13 @@ events, and how the log was cut into batches leaves no trace in them.
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import RLock
-from typing import Final, Self
+from typing import Final, Self, TypeAlias
 
 import duckdb
+from filelock import FileLock, Timeout
 
 from pointsman.storage.history import schema
 from pointsman.storage.history.batch import events_text, occurrences_text
@@ -22,6 +23,7 @@ from pointsman.storage.history.schema import DERIVATIONS
 from pointsman.storage.journal import Journal, StoredEvent
 
 EVENTS_MAX: Final = 50_000
+Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
 
 
 class HistoryError(Exception):
@@ -29,7 +31,7 @@ class HistoryError(Exception):
 
 
 class HistoryInUseError(HistoryError):
-    """Another process has the history open for writing: ask that process, or end it."""
+    """Another process has the history open: ask that process, or wait for its end."""
 
 
 class History:
@@ -39,24 +41,24 @@ class History:
     is opened: ``take`` then copies the journals again from their beginning.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, holding: ExitStack) -> None:
         self._connection = connection
+        self._holding = holding
         self._lock = RLock()
         self._ahead = ReadAhead()
 
     @classmethod
-    def open(cls, path: Path, *, memory_max_mb: int = 512, threads: int = 2) -> Self:
-        """Open the history in a file, or make it. Raises ``HistoryInUseError``."""
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        config = _config(memory_max_mb, threads)
-        connection = _connected(path, config)
-        if connection is None:
-            _remove(path)
-            connection = duckdb.connect(path, config=config)
-            schema.make(connection)
-        path.chmod(0o600)
-        connection.execute("SET lock_configuration = true")
-        return cls(connection)
+    def open(
+        cls, path: Path, *, patience_s: float = 0.0, memory_max_mb: int = 512, threads: int = 2
+    ) -> Self:
+        """Open the history in a file, or make it; nobody else can until it is closed.
+
+        Raises ``HistoryInUseError`` when another process does not let go of it in time.
+        """
+        with ExitStack() as holding:
+            holding.enter_context(_held(path, patience_s))
+            return cls(_opened(path, _config(memory_max_mb, threads)), holding.pop_all())
+        raise AssertionError("the exit stack lets every error through")
 
     def take(self, shard: str, journal: Journal, events_max: int = EVENTS_MAX) -> int:
         """Copy the next transitions of a shard's log; return how many events, 0 when caught up.
@@ -94,25 +96,44 @@ class History:
         with self._lock:
             self._ahead.close()
             self._connection.close()
+            self._holding.close()
 
 
-def rebuild(path: Path, shards: Mapping[str, Journal], *, memory_max_mb: int = 512) -> None:
+def rebuild(
+    path: Path,
+    shards: Mapping[str, Journal],
+    *,
+    patience_s: float = 0.0,
+    memory_max_mb: int = 512,
+) -> None:
     """Make the history anew from the journals, and put it in the place of the one at ``path``.
 
     The earlier one must be closed, and stays until the new one is whole; a rebuild that ended
-    early is begun again.
+    early is begun again. Raises ``HistoryInUseError``.
     """
     beside = path.with_name(f"{path.name}.new")
-    _remove(beside)
-    made = History.open(beside, memory_max_mb=memory_max_mb)
+    with _held(path, patience_s):
+        _remove(beside)
+        made = History(_opened(beside, _config(memory_max_mb, threads=2)), ExitStack())
+        try:
+            for shard, journal in shards.items():
+                while made.take(shard, journal):
+                    pass
+        finally:
+            made.close()
+        _log_of(path).unlink(missing_ok=True)
+        os.replace(beside, path)
+
+
+@contextmanager
+def _held(path: Path, patience_s: float) -> Iterator[None]:
+    """Keep a history to this process, also while its file is replaced."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        for shard, journal in shards.items():
-            while made.take(shard, journal):
-                pass
-    finally:
-        made.close()
-    _log_of(path).unlink(missing_ok=True)
-    os.replace(beside, path)
+        with FileLock(path.with_suffix(".lock"), timeout=patience_s):
+            yield
+    except Timeout as error:
+        raise HistoryInUseError(f"{path} is open in another process") from error
 
 
 @contextmanager
@@ -128,7 +149,7 @@ def _transaction(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
     connection.commit()
 
 
-def _config(memory_max_mb: int, threads: int) -> dict[str, str | bool | int | float | list[str]]:
+def _config(memory_max_mb: int, threads: int) -> Config:
     return {
         "enable_external_access": False,
         "autoinstall_known_extensions": False,
@@ -141,9 +162,18 @@ def _config(memory_max_mb: int, threads: int) -> dict[str, str | bool | int | fl
     }
 
 
-def _connected(
-    path: Path, config: dict[str, str | bool | int | float | list[str]]
-) -> duckdb.DuckDBPyConnection | None:
+def _opened(path: Path, config: Config) -> duckdb.DuckDBPyConnection:
+    connection = _connected(path, config)
+    if connection is None:
+        _remove(path)
+        connection = duckdb.connect(path, config=config)
+        schema.make(connection)
+    path.chmod(0o600)
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+def _connected(path: Path, config: Config) -> duckdb.DuckDBPyConnection | None:
     """Connect to a history of today's schema; ``None`` when there is none of it in the file."""
     if not path.exists():
         return None

@@ -8,12 +8,13 @@ views: an allow-list, since what a later DuckDB can do beyond reading is not kno
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 import duckdb
+import pyarrow as pa
 
 from pointsman.storage.history.history import HistoryError
 from pointsman.storage.history.tables import TABLES
@@ -21,6 +22,7 @@ from pointsman.storage.history.views import VIEWS
 
 SECONDS_MAX: Final = 10.0
 ROWS_MAX: Final = 100_000
+BYTES_MAX: Final = 16 * 1024 * 1024
 STATEMENT_CHARS_MAX: Final = 100_000
 _ROWS_AT_ONCE: Final = 1_000
 _READABLE: Final = frozenset(each.name for each in (*TABLES, *VIEWS))
@@ -54,14 +56,14 @@ class Limits:
 
     seconds_max: float = SECONDS_MAX
     rows_max: int = ROWS_MAX
+    bytes_max: int = BYTES_MAX
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The rows of a statement under their names; ``cut`` says that there were more."""
+    """The rows of a statement, each column under a name of its own; ``cut`` if there were more."""
 
-    columns: tuple[str, ...]
-    rows: list[tuple[Any, ...]]
+    table: pa.Table
     cut: bool
 
 
@@ -77,18 +79,39 @@ def ask(
     demand_readable(connection, statement)
     with _bounded(connection, limits.seconds_max) as bound:
         try:
-            result = connection.execute(statement)
-            columns = tuple(str(each[0]) for each in result.description or ())
-            rows: list[tuple[Any, ...]] = []
-            while len(rows) <= limits.rows_max and (some := result.fetchmany(_ROWS_AT_ONCE)):
-                rows += some
+            with connection.sql(statement).to_arrow_reader(_ROWS_AT_ONCE) as reader:
+                return _taken(reader, limits)
         except duckdb.InterruptException as error:
             raise _too_long(limits) from error
-        except duckdb.Error as error:
+        except (duckdb.Error, pa.ArrowException, OSError) as error:
             if bound.is_over:
                 raise _too_long(limits) from error
             raise SqlFailedError(str(error)) from error
-    return Answer(columns, rows[: limits.rows_max], cut=len(rows) > limits.rows_max)
+
+
+def _taken(reader: pa.RecordBatchReader, limits: Limits) -> Answer:
+    """Take rows until there are no more, or as many as may be answered."""
+    batches, rows, size, cut = list[pa.RecordBatch](), 0, 0, False
+    for batch in reader:
+        within = batch.slice(0, limits.rows_max - rows)
+        while within.num_rows and size + within.nbytes > limits.bytes_max:
+            within = within.slice(0, within.num_rows // 2)
+        batches.append(within)
+        rows, size = rows + within.num_rows, size + within.nbytes
+        if cut := within.num_rows < batch.num_rows:
+            break
+    if cut and not rows:
+        raise SqlFailedError(f"one row alone has more than {limits.bytes_max} bytes")
+    table = pa.Table.from_batches(batches, reader.schema)
+    return Answer(table.rename_columns(_told_apart(table.column_names)), cut)
+
+
+def _told_apart(columns: Sequence[str]) -> list[str]:
+    """Number what a statement names twice: a heading each."""
+    return [
+        name if name not in columns[:place] else f"{name} ({place + 1})"
+        for place, name in enumerate(columns)
+    ]
 
 
 def demand_readable(connection: duckdb.DuckDBPyConnection, statement: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from duckdb import DuckDBPyConnection
 
 from pointsman.graph.run import Run
 from pointsman.storage.history.history import History
@@ -131,6 +132,10 @@ def history(tmp_path: Path) -> Iterator[History]:
     made.close()
 
 
+def answered(connection: DuckDBPyConnection, statement: str) -> list[dict[str, object]]:
+    return ask(connection, statement).table.to_pylist()
+
+
 @pytest.fixture
 def secret(tmp_path: Path) -> Path:
     made = tmp_path / "secret.csv"
@@ -159,7 +164,7 @@ def test_what_cannot_be_answered_fails_with_the_reason_and_harms_nothing(
     connection = history.connection()
     with pytest.raises((SqlFailedError, SqlTooLongError)):
         ask(connection, statement, SHORT)
-    assert ask(connection, "SELECT count(*) FROM runs").rows == [(1,)]
+    assert answered(connection, "SELECT count(*) AS n FROM runs") == [{"n": 1}]
 
 
 @pytest.mark.parametrize("statement", ENDLESS, ids=lambda each: each[:40])
@@ -169,22 +174,41 @@ def test_what_would_not_end_is_ended_and_the_next_is_answered(
     connection = history.connection()
     with pytest.raises(SqlTooLongError, match="longer than"):
         ask(connection, statement, SHORT)
-    assert ask(connection, "SELECT count(*) FROM runs").rows == [(1,)]
+    assert answered(connection, "SELECT count(*) AS n FROM runs") == [{"n": 1}]
 
 
 def test_an_answer_without_end_is_cut_and_says_so(history: History) -> None:
     answer = ask(history.connection(), "SELECT * FROM range(1000000000000)", SHORT)
-    assert (len(answer.rows), answer.cut) == (SHORT.rows_max, True)
+    assert (answer.table.num_rows, answer.cut) == (SHORT.rows_max, True)
+
+
+def test_as_many_rows_as_may_be_are_no_cut(history: History) -> None:
+    answer = ask(history.connection(), f"FROM range({SHORT.rows_max})", SHORT)
+    assert (answer.table.num_rows, answer.cut) == (SHORT.rows_max, False)
+
+
+def test_an_answer_of_large_texts_is_cut_at_its_bytes(history: History) -> None:
+    query = "SELECT printf('%1000d', i) AS text FROM range(100) AS t(i)"
+    answer = ask(history.connection(), query, Limits(bytes_max=20_000))
+    assert answer.cut
+    assert 5 <= answer.table.num_rows <= 20
+    with pytest.raises(SqlFailedError, match="one row alone has more than 100 bytes"):
+        ask(history.connection(), query, Limits(bytes_max=100))
+
+
+def test_columns_of_one_name_are_told_apart(history: History) -> None:
+    answer = ask(history.connection(), "SELECT 1 AS n, 2 AS n")
+    assert answer.table.to_pylist() == [{"n": 1, "n (2)": 2}]
 
 
 @pytest.mark.parametrize("name", [each.name for each in (*TABLES, *VIEWS)])
 def test_every_table_and_view_can_be_read_and_described(history: History, name: str) -> None:
     (described,) = [each for each in (*TABLES, *VIEWS) if each.name == name]
     columns = tuple(column for column, _ in described.meanings)
-    assert ask(history.connection(), f"FROM {name}").columns == columns
-    assert ask(history.connection(), f"DESCRIBE {name}").rows
+    assert tuple(ask(history.connection(), f"FROM {name}").table.column_names) == columns
+    assert answered(history.connection(), f"DESCRIBE {name}")
 
 
 def test_a_statement_may_name_its_own_parts(history: History) -> None:
     query = "WITH mine AS (FROM runs) SELECT m.state, u FROM mine m, unnest([1, 2]) AS t(u)"
-    assert len(ask(history.connection(), query).rows) == 2
+    assert len(answered(history.connection(), query)) == 2
