@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
+from pointsman.actors import metrics
 from pointsman.actors.messages import Answer, Message, Unavailable
 
 MAILBOX_LENGTH_MAX: Final = 256
@@ -32,9 +33,11 @@ class Mailbox:
         try:
             self._queue.put_nowait((message, answer))
         except asyncio.QueueFull:
+            metrics.mailbox_was_full()
             return Unavailable(
                 code="mailbox_full", message="too many commands wait for this run; try again"
             )
+        metrics.mailbox_entered()
         if self._consumer is None or self._consumer.done():
             self._consumer = asyncio.create_task(self._consume())
         return await answer
@@ -42,6 +45,7 @@ class Mailbox:
     async def _consume(self) -> None:
         while not self._queue.empty():
             message, answer = self._queue.get_nowait()
+            metrics.mailbox_left()
             if answer.cancelled():
                 continue
             try:

@@ -47,6 +47,11 @@ class Pool:
         self.handed_over = 0
 
     @property
+    def idle(self) -> int:
+        """How many workers wait for a run."""
+        return len(self._idle)
+
+    @property
     def is_short(self) -> bool:
         """Whether somebody waits for a worker."""
         return bool(self._waiters)

@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 import structlog
 
+from pointsman.actors import metrics
 from pointsman.actors.branches import BranchPool, branch_of
 from pointsman.actors.clock import Clock
 from pointsman.actors.crash_points import CrashPoint, CrashPoints
@@ -23,6 +24,7 @@ from pointsman.actors.host import Host, HostUnavailableError
 from pointsman.actors.intent_runner import NEEDS_TOKEN, IntentRunner
 from pointsman.actors.mailbox import Mailbox
 from pointsman.actors.messages import Answer, Message, Unavailable
+from pointsman.actors.metrics import IntentOutcome
 from pointsman.actors.run_core import RunCore
 from pointsman.actors.workers import WorkerLostError
 from pointsman.graph import ids, owed_reviews
@@ -35,6 +37,8 @@ from pointsman.graph.commands import (
     ObserveCheckout,
     ObserveHead,
     ObserveWork,
+    RecordReceipt,
+    RecordUnknown,
 )
 from pointsman.graph.intents import Intent, ReleaseWorkspace
 from pointsman.graph.owed import turns_begun
@@ -42,7 +46,7 @@ from pointsman.graph.rejections import Rejected
 from pointsman.graph.replies import Reply
 from pointsman.graph.run import CheckTryStatus
 from pointsman.graph.tried import attempt_in_force
-from pointsman.graph.work import WorkAggregate
+from pointsman.graph.work import ReceiptStatus, WorkAggregate
 from pointsman.storage.journal import Journal
 
 log = structlog.get_logger()
@@ -151,6 +155,7 @@ class RunActor:
             raise NotAssignedError(message.run_id)
         answer = core.handle(message)
         if isinstance(answer, Rejected):
+            metrics.command_rejected(answer.code)
             log.info(
                 "command_rejected",
                 run_id=core.run_id,
@@ -196,14 +201,17 @@ class RunActor:
                 outcome = await self._outcome(core, intent)
                 break
             except HostUnavailableError as error:
+                metrics.intent_tried(intent, IntentOutcome.HOST_UNAVAILABLE)
                 log.warning("host_unavailable", intent_id=intent.intent_id, error=str(error))
             except WorkerLostError as error:
+                metrics.intent_tried(intent, IntentOutcome.WORKER_LOST)
                 log.warning("branch_worker_lost", intent_id=intent.intent_id, error=str(error))
             await asyncio.sleep(pause_s)
             if self._core is not core or intent not in core.outbox:
                 return
         if outcome is None:
             return
+        metrics.intent_tried(intent, _outcome_of(outcome))
         answer = await self._tell_fact(core.run_id, outcome)
         log.info(
             "intent_performed",
@@ -304,3 +312,20 @@ class RunActor:
                 log.warning("branch_worker_lost", attempt_id=attempt_id, error=str(error))
                 self._branches.discard(worker)
         return await self._host.inspect(attempt_id)
+
+
+_OF_RECEIPT: Final = {
+    ReceiptStatus.ACCEPTED: IntentOutcome.TAKEN,
+    ReceiptStatus.ALREADY: IntentOutcome.TAKEN_BEFORE,
+    ReceiptStatus.REJECTED: IntentOutcome.REFUSED,
+}
+
+
+def _outcome_of(command: Command) -> IntentOutcome:
+    match command:
+        case RecordReceipt(receipt=receipt):
+            return _OF_RECEIPT[receipt.status]
+        case RecordUnknown():
+            return IntentOutcome.UNKNOWN
+        case _:
+            return IntentOutcome.OBSERVED

@@ -3,8 +3,10 @@ but the journal. The order is visible in ``_transition``, and each gap has a cra
 """
 
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Final
 
+from pointsman.actors import metrics
 from pointsman.actors.clock import Clock
 from pointsman.actors.crash_points import CrashPoint, CrashPoints
 from pointsman.actors.messages import Answer, Message, Unavailable
@@ -110,7 +112,10 @@ class RunCore:
             return verdict.reply
         projection = project(folded.run)
         self._crash.here(CrashPoint.BEFORE_COMMIT)
-        self._journal.commit(self._prepared(message, verdict.reply, folded, projection))
+        transition = self._prepared(message, verdict.reply, folded, projection)
+        began_s = perf_counter()
+        self._journal.commit(transition)
+        metrics.committed(perf_counter() - began_s)
         self._crash.here(CrashPoint.AFTER_COMMIT)
         self.run, self._projection = folded.run, projection
         return verdict.reply

@@ -11,14 +11,18 @@ from typing import Final
 
 import structlog
 
+from pointsman.actors import metrics
 from pointsman.actors.clock import Clock
 from pointsman.actors.crash_points import CrashPoint, CrashPoints
 from pointsman.actors.messages import Answer, Message, Unavailable
+from pointsman.actors.metrics import LeaseLoss
 from pointsman.actors.pool import Pool, PoolExhaustedError
 from pointsman.actors.troubles import Troubles
 from pointsman.actors.workers import LeaseLostError, Worker, WorkerLostError
 from pointsman.graph import ids
 from pointsman.graph.commands import FireDeadline
+from pointsman.graph.projection import Deadline
+from pointsman.graph.replies import Reply
 from pointsman.storage.journal import Journal, JournalCorruptError, JournalFullError
 
 log = structlog.get_logger()
@@ -151,7 +155,7 @@ class Supervisor:
             pass  # it was logged when it began to rest
         except (WorkerLostError, LeaseLostError) as error:
             log.warning("worker_lost", run_id=run_id, error=repr(error))
-            await self._forget(lease)
+            await self._forget(lease, _why_lost(error))
         except _OF_THE_STORE:
             raise
         except Exception as error:  # noqa: BLE001 - whatever a run's code raises is its own
@@ -161,9 +165,10 @@ class Supervisor:
             lease.used_at_ms = self._clock.now_ms()
 
     def status(self) -> dict[str, int]:
-        """Count what is leased."""
+        """Count what is leased, and what waits to be."""
         held = sum(1 for lease in self._leases.values() if lease.worker is not None)
-        return {"runs_leased": held, "workers_lent": self._pool.lent}
+        lent, idle = self._pool.lent, self._pool.idle
+        return {"runs_leased": held, "workers_lent": lent, "workers_idle": idle}
 
     async def _deliver(self, message: Message, lease: _Lease) -> Answer:
         for _ in range(_DELIVERIES_MAX):
@@ -181,7 +186,7 @@ class Supervisor:
                 )
             except (WorkerLostError, LeaseLostError) as error:
                 log.warning("worker_lost", run_id=message.run_id, error=repr(error))
-                await self._forget(lease)
+                await self._forget(lease, _why_lost(error))
             except _OF_THE_STORE:
                 raise
             except Exception as error:  # noqa: BLE001 - told again, it raises again
@@ -201,6 +206,7 @@ class Supervisor:
                 # Written before the worker may commit: from here on an older one is fenced.
                 self._crash.here(CrashPoint.BEFORE_LEASE)
                 token = self._journal.lease(run_id)
+                metrics.run_leased()
                 self._crash.here(CrashPoint.AFTER_LEASE)
             except BaseException:
                 self._pool.give_back(worker)
@@ -210,9 +216,11 @@ class Supervisor:
                 self._crash.here(CrashPoint.AFTER_ASSIGN)
             except WorkerLostError:
                 self._pool.discard(worker)
+                metrics.lease_lost(LeaseLoss.WORKER_LOST)
                 raise
             except Exception as error:
                 self._pool.discard(worker)
+                metrics.lease_lost(LeaseLoss.RUN_IN_TROUBLE)
                 self._rest(run_id, lease, error)
                 raise RunInTroubleError(run_id) from error
             lease.worker, lease.calls_well = worker, 0
@@ -228,7 +236,7 @@ class Supervisor:
 
     async def _set_aside(self, run_id: str, lease: _Lease, error: Exception) -> None:
         """Take a run that raises from its worker, whose state is not known any more."""
-        await self._forget(lease)
+        await self._forget(lease, LeaseLoss.RUN_IN_TROUBLE)
         self._rest(run_id, lease, error)
 
     def _went_well(self, run_id: str, lease: _Lease) -> None:
@@ -266,12 +274,13 @@ class Supervisor:
                 self._pool.grow()
             await asyncio.sleep(_RELIEVE_EVERY_S)
 
-    async def _forget(self, lease: _Lease) -> None:
+    async def _forget(self, lease: _Lease, why: LeaseLoss) -> None:
         """Drop a lost worker; the run is leased again when it is next needed or swept."""
         async with lease.lock:
             if lease.worker is not None:
                 self._pool.discard(lease.worker)
                 lease.worker = None
+                metrics.lease_lost(why)
 
     async def _watch(self) -> None:
         tick = 0
@@ -312,8 +321,13 @@ class Supervisor:
         resting = {run for run, lease in self._leases.items() if lease.rests(now_ms)}
         found = self._journal.due(now_ms, _DUE_AT_ONCE_MAX + _DUE_OF_RUN_MAX * len(resting))
         due = [each for each in found if each.run_id not in resting][:_DUE_AT_ONCE_MAX]
-        fires = [Message(d.run_id, FireDeadline(deadline_id=d.deadline_id)) for d in due]
-        await self._all([self.tell(message) for message in fires])
+        await self._all([self._fire(each) for each in due])
+
+    async def _fire(self, due: Deadline) -> None:
+        command = FireDeadline(deadline_id=due.deadline_id)
+        answer = await self.tell(Message(due.run_id, command))
+        if isinstance(answer, Reply):
+            metrics.deadline_fired(due.kind, self._clock.now_ms() - due.due_at_ms)
 
     async def _all(self, calls: Sequence[Awaitable[object]]) -> None:
         """Make calls for many runs, some at once; one run's trouble must not keep the others.
@@ -349,15 +363,21 @@ class Supervisor:
                 let_go = await lease.worker.passivate()
             except WorkerLostError:
                 self._pool.discard(lease.worker)
+                metrics.lease_lost(LeaseLoss.WORKER_LOST)
             else:
                 if not let_go:
                     return
                 self._pool.give_back(lease.worker)
                 lease.rest_ms = 0  # it was left with nothing undone
                 self._troubles.end(run_id)
+                metrics.run_passivated()
                 log.info("run_passivated", run_id=run_id)
             lease.worker = None
         # A command that came meanwhile waits for the lock and still holds this very lease;
         # a run in trouble keeps its lease, which remembers how long to rest.
         if lease.is_unused:
             self._leases.pop(run_id, None)
+
+
+def _why_lost(error: WorkerLostError | LeaseLostError) -> LeaseLoss:
+    return LeaseLoss.FENCED if isinstance(error, LeaseLostError) else LeaseLoss.WORKER_LOST
