@@ -7,13 +7,25 @@ bounded lists; no id, name or text of a run, a workflow or a repository is ever 
 """
 
 from collections.abc import Iterable
-from enum import StrEnum
 from itertools import product
 from typing import Final, Literal, NamedTuple, get_args
 
 from prometheus_client import Counter, Gauge, Histogram
 
 import pointsman
+from pointsman.actors.metric_labels import (
+    COMMANDS,
+    OTHER,
+    PROVIDERS,
+    REPORT_CODES,
+    ActorPlace,
+    Age,
+    HostKind,
+    IntentOutcome,
+    LeaseLoss,
+    SqlOutcome,
+    WorktreeRole,
+)
 from pointsman.actors.shared_counts import shared
 from pointsman.graph.events import Event
 from pointsman.graph.intents import Intent, LaunchExecution
@@ -21,94 +33,13 @@ from pointsman.graph.projection import AttentionKind, DeadlineKind
 from pointsman.graph.rejections import RejectionCode
 from pointsman.graph.run import RunState
 
-OTHER: Final = "other"
 Kind = Literal["counter", "gauge", "histogram"]
-
-
-class Age(StrEnum):
-    """How long something has waited: less than an hour, a day, a week, or longer."""
-
-    MINUTES = "minutes"
-    HOURS = "hours"
-    DAYS = "days"
-    WEEKS = "weeks"
-
-
-class IntentOutcome(StrEnum):
-    """What came of one try to perform an intent."""
-
-    TAKEN = "taken"
-    TAKEN_BEFORE = "taken_before"
-    REFUSED = "refused"
-    UNKNOWN = "unknown"
-    OBSERVED = "observed"
-    HOST_UNAVAILABLE = "host_unavailable"
-    WORKER_LOST = "worker_lost"
-
-
-class LeaseLoss(StrEnum):
-    """Why a run was taken from its worker without having been passivated."""
-
-    WORKER_LOST = "worker_lost"
-    FENCED = "fenced"
-    RUN_IN_TROUBLE = "run_in_trouble"
-
-
-class ActorPlace(StrEnum):
-    """Where runs and run actors are: a run at an actor, an actor in the pool, a run at none."""
-
-    LEASED = "leased"
-    POOLED = "pooled"
-    PASSIVATED = "passivated"
-
-
-class HostKind(StrEnum):
-    """Which host: the one of this machine, or one that has dialled in."""
-
-    LOCAL = "local"
-    REMOTE = "remote"
-
-
-class SqlOutcome(StrEnum):
-    """How a query of the history ended."""
-
-    ANSWERED = "answered"
-    REFUSED = "refused"
-    FAILED = "failed"
-    TOO_LONG = "too_long"
-    HISTORY_IN_USE = "history_in_use"
-
-
-class WorktreeRole(StrEnum):
-    """Whose worktree: the run's own, or a reviewer's."""
-
-    PRIMARY = "primary"
-    REVIEWER = "reviewer"
 
 
 def _kinds(union: object) -> tuple[str, ...]:
     return tuple(each.model_fields["kind"].default for each in get_args(get_args(union)[0]))
 
 
-# What people and agents ask, as the gateway sees it.
-COMMANDS: Final = (
-    "start_run",
-    "submit_report",
-    "decide_gate",
-    "cancel_run",
-    "resume_attempt",
-    "retry_visit",
-    "review_again",
-    "answer_native_request",
-    OTHER,
-)
-PROVIDERS: Final = ("claude", "codex", "opencode", "scripted", OTHER)
-# A report is refused by the run, by the gateway before that, or not judged at all.
-REPORT_CODES: Final = (
-    *("invalid", "too_large", "unsupported_version", "conflict", "key_reused", "settled"),
-    *("stale_attempt", "cancelled", "not_bound", "unauthorized", "run_in_trouble"),
-    *("journal_full", "mailbox_full", "busy", "no_worker", "worker_lost", "internal_error", OTHER),
-)
 _COMMIT_BUCKETS_S: Final = (1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.1, 0.5, 2.5)
 _ANSWER_BUCKETS_S: Final = (5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _LATENESS_BUCKETS_S: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)

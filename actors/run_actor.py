@@ -24,7 +24,7 @@ from pointsman.actors.host import Host, HostUnavailableError
 from pointsman.actors.intent_runner import NEEDS_TOKEN, IntentRunner
 from pointsman.actors.mailbox import Mailbox
 from pointsman.actors.messages import Answer, Message, Unavailable
-from pointsman.actors.metrics import IntentOutcome
+from pointsman.actors.metric_labels import IntentOutcome
 from pointsman.actors.run_core import RunCore
 from pointsman.actors.workers import WorkerLostError
 from pointsman.graph import ids, owed_reviews

@@ -15,7 +15,7 @@ from pointsman.actors import metrics
 from pointsman.actors.clock import Clock
 from pointsman.actors.crash_points import CrashPoint, CrashPoints
 from pointsman.actors.messages import Answer, Message, Unavailable
-from pointsman.actors.metrics import LeaseLoss
+from pointsman.actors.metric_labels import LeaseLoss
 from pointsman.actors.pool import Pool, PoolExhaustedError
 from pointsman.actors.troubles import Troubles
 from pointsman.actors.workers import LeaseLostError, Worker, WorkerLostError

@@ -14,6 +14,7 @@ from pointsman.graph.run import Run, RunState
 
 if TYPE_CHECKING:
     from pointsman.storage.schedules import ScheduleStore
+    from pointsman.storage.tally import Tally
 
 
 class JournalError(Exception):
@@ -234,6 +235,10 @@ class Journal(Protocol):
 
         Whole transitions only: the last one may go beyond ``events_max``. All are of one moment.
         """
+        ...
+
+    def tally(self, now_ms: int, late_ms: int) -> "Tally":
+        """Count what there is; a deadline is late when its instant is more than ``late_ms`` ago."""
         ...
 
     def last_position(self) -> int:

@@ -85,6 +85,10 @@ class Txn:
         """Delete every row of a table."""
         self._txn.drop(self._tables[table], delete=False)
 
+    def count(self, table: Table) -> int:
+        """Count a table's rows without reading them."""
+        return self._txn.stat(self._tables[table])["entries"] if table in self._tables else 0
+
     def forward(self, table: Table, start: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Yield rows in order from the first key at or after ``start``."""
         if table not in self._tables:

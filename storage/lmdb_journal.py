@@ -32,6 +32,7 @@ from pointsman.storage.journal import (
 from pointsman.storage.keys import Table
 from pointsman.storage.lmdb_environment import MAP_SIZE_BYTES, Environment, Txn
 from pointsman.storage.lmdb_schedules import LmdbSchedules
+from pointsman.storage.lmdb_tally import tally
 from pointsman.storage.rows import (
     TableRows,
     TransitionRows,
@@ -39,6 +40,7 @@ from pointsman.storage.rows import (
     index_rows,
     transition_rows,
 )
+from pointsman.storage.tally import Tally
 
 T = TypeVar("T")
 _TABLE_OF: Final = {schema.tag: table for table, schema in codec.OF_TABLE.items()}
@@ -172,6 +174,9 @@ class LmdbJournal:
 
     def last_position(self) -> int:
         return self._environment.read(_last_position)
+
+    def tally(self, now_ms: int, late_ms: int) -> Tally:
+        return tally(self._environment, now_ms, late_ms)
 
     def dump(self) -> Mapping[Table, Mapping[bytes, bytes]]:
         """Return every row of every table as it is stored."""

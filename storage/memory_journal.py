@@ -5,6 +5,8 @@ computed anew from the runs' projections. That makes it the model the LMDB journ
 with.
 """
 
+import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from threading import RLock
@@ -28,6 +30,7 @@ from pointsman.storage.journal import (
 )
 from pointsman.storage.memory_schedules import MemorySchedules
 from pointsman.storage.schedules import ScheduleStore
+from pointsman.storage.tally import Tally, Waiting
 
 T = TypeVar("T")
 
@@ -180,6 +183,24 @@ class MemoryJournal:
 
     def last_position(self) -> int:
         return len(self._table(codec.LOG))
+
+    def tally(self, now_ms: int, late_ms: int) -> Tally:
+        with self._disk.lock:
+            states = Counter(each.summary.state for each in self._projections())
+            due = len(self.due(now_ms, sys.maxsize))
+            return Tally(
+                runs={state: states[state] for state in RunState},
+                waiting=tuple(
+                    Waiting(each.kind, each.since_ms)
+                    for each in (*self.attention(sys.maxsize), *self.troubles())
+                ),
+                outbox=sum(len(each.outbox) for each in self._projections()),
+                deadlines=len(self._deadlines()) - due,
+                due=due,
+                late=len(self.due(now_ms - late_ms - 1, sys.maxsize)),
+                position=self.last_position(),
+                size=None,
+            )
 
     def dump(self) -> Mapping[str, Mapping[bytes, bytes]]:
         """Return every row of every table as it is stored."""
