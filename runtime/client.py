@@ -6,8 +6,9 @@ happens once.
 """
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import httpx
 from pydantic import TypeAdapter
@@ -18,6 +19,15 @@ from pointsman.graph.results import GateComment
 from pointsman.runtime.connection import Connection, StreamEvent, part_of_path
 from pointsman.runtime.gateway import wire
 from pointsman.runtime.gateway import wire_actions as acts
+from pointsman.runtime.gateway.wire_history import (
+    CUT,
+    ExportReply,
+    ExportRequest,
+    Form,
+    RebuildReply,
+    RebuildRequest,
+    SqlRequest,
+)
 from pointsman.runtime.gateway.workspaces import (
     PruneReply,
     PruneRequest,
@@ -26,12 +36,19 @@ from pointsman.runtime.gateway.workspaces import (
 )
 from pointsman.runtime.views.queries import AttentionView, RunGraph, RunRow, RunView, TraceEntry
 from pointsman.runtime.workflows import WorkflowFile, WorkflowRow
+from pointsman.storage.history.limits import ROWS_MAX
+
+if TYPE_CHECKING:  # reading a run needs no Arrow
+    from pointsman.storage.history.answer import Answer
 
 __all__ = ["Client", "StreamEvent", "new_command_id"]
 
 _ATTENTION: Final = TypeAdapter(list[AttentionView])
 _ROWS: Final = TypeAdapter(list[RunRow])
 _TRACE: Final = TypeAdapter(list[TraceEntry])
+# A statement has its own bound; before it is asked, the history may have much to copy.
+_SQL_WAIT_S: Final = 300.0
+_HISTORY_WAIT_S: Final = 3_600.0
 
 
 def new_command_id() -> str:
@@ -96,12 +113,8 @@ class Client:
         body = wire.SaveRequest(
             repository=repository, text=text, expected_revision=expected_revision
         )
-        response = self._connection.send(
-            "PUT",
-            f"/api/workflows/{part_of_path(file)}",
-            content=body.model_dump_json().encode(),
-            headers={"Content-Type": "application/json"},
-        )
+        address = f"/api/workflows/{part_of_path(file)}"
+        response = self._connection.send_body("PUT", address, body)
         return wire.SaveReply.model_validate_json(response.content)
 
     def skills(self, repository: str, provider: str) -> list[SkillSnapshot]:
@@ -167,6 +180,25 @@ class Client:
         """Remove removable worktrees of ended runs, of all or of those named."""
         body = PruneRequest(run_ids=list(run_ids))
         return self._connection.post("/api/workspaces/prune", body, PruneReply)
+
+    def sql(self, statement: str, rows_max: int = ROWS_MAX) -> "Answer":
+        """Ask the history of all runs one SELECT; ``answer.table`` is an Arrow table."""
+        from pointsman.storage.history.answer import Answer, table_of
+
+        body = SqlRequest(statement=statement, format=Form.ARROW, rows_max=rows_max)
+        response = self._connection.send_body("POST", "/api/sql", body, _SQL_WAIT_S)
+        return Answer(table_of(response.content), cut=response.headers[CUT] == "true")
+
+    def export_history(self, folder: Path) -> list[str]:
+        """Have the server write all tables of the history as Parquet; return their names."""
+        body = ExportRequest(folder=folder.resolve())
+        reply = self._connection.post("/api/history/export", body, ExportReply, _HISTORY_WAIT_S)
+        return reply.tables
+
+    def rebuild_history(self) -> None:
+        """Have the server make the history again from the journal."""
+        address = "/api/history/rebuild"
+        self._connection.post(address, RebuildRequest(), RebuildReply, _HISTORY_WAIT_S)
 
     def limits(self) -> dict[str, int]:
         """Return the published bounds."""

@@ -76,14 +76,17 @@ class Connection:
 
     def post(self, path: str, body: Model, answer: type[T], wait_s: float = 0.0) -> T:
         """Send a body as JSON; an answer that takes ``wait_s`` is waited for."""
-        response = self.send(
-            "POST",
+        return answer.model_validate_json(self.send_body("POST", path, body, wait_s).content)
+
+    def send_body(self, method: str, path: str, body: Model, wait_s: float = 0.0) -> httpx.Response:
+        """Send a body as JSON, and return whatever is answered to it."""
+        return self.send(
+            method,
             path,
             content=body.model_dump_json().encode(),
             headers={"Content-Type": "application/json"},
             timeout=httpx.Timeout(self._timeout_s, read=self._timeout_s + wait_s),
         )
-        return answer.model_validate_json(response.content)
 
     def send(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Send, again after a lost connection; raise the server's problem."""

@@ -1,23 +1,20 @@
-"""The history of a data directory, caught up with the journal whether or not a server runs.
+"""The history of a data directory in this process, where no server has it.
 
-Reading the journal disturbs no server, so the history is brought up to date by whoever asks, one
-process at a time.
+Reading the journal disturbs nobody, so the history is brought up to date by whoever asks, one
+process at a time. A server has a historian for that, which is asked instead.
 """
 
 import contextlib
 from collections.abc import Iterator
 from typing import Final
 
-from filelock import FileLock, Timeout
-
 from pointsman.runtime.config import DataDirectory
+from pointsman.runtime.history_problems import told
 from pointsman.runtime.journals import open_journal_read_only
-from pointsman.runtime.problems import PointsmanError
-from pointsman.storage.history.history import History, HistoryError, HistoryInUseError, rebuild
-from pointsman.storage.history.sandbox import SqlFailedError, SqlRefusedError, SqlTooLongError
+from pointsman.storage.history.history import History, rebuild
 from pointsman.storage.journal import Journal
 
-_SHARD: Final = "shard-0"
+SHARD: Final = "shard-0"
 _PATIENCE_S: Final = 30.0
 
 
@@ -28,11 +25,12 @@ def opened(data: DataDirectory) -> Iterator[History]:
     Raises ``history_in_use`` when another command has it for long, or what opening the journal
     raises.
     """
-    with _held(data), _journal(data) as journal:
-        history = History.open(data.history)
+    with told():
+        history = History.open(data.history, patience_s=_PATIENCE_S)
         try:
-            while journal is not None and history.take(_SHARD, journal):
-                pass
+            with _journal(data) as journal:
+                while journal is not None and history.take(SHARD, journal):
+                    pass
             yield history
         finally:
             history.close()
@@ -40,8 +38,9 @@ def opened(data: DataDirectory) -> Iterator[History]:
 
 def made_anew(data: DataDirectory) -> None:
     """Make the history again from the journal; the earlier one stays until the new one is whole."""
-    with _held(data), _journal(data) as journal:
-        rebuild(data.history, {_SHARD: journal} if journal is not None else {})
+    with told(), _journal(data) as journal:
+        shards = {SHARD: journal} if journal is not None else {}
+        rebuild(data.history, shards, patience_s=_PATIENCE_S)
 
 
 @contextlib.contextmanager
@@ -53,22 +52,3 @@ def _journal(data: DataDirectory) -> Iterator[Journal | None]:
     finally:
         if journal is not None:
             journal.close()
-
-
-@contextlib.contextmanager
-def _held(data: DataDirectory) -> Iterator[None]:
-    """Keep the history to this process, and tell people in their words what went wrong with it."""
-    data.history.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        with FileLock(data.history.with_suffix(".lock"), timeout=_PATIENCE_S):
-            yield
-    except (Timeout, HistoryInUseError) as error:
-        raise PointsmanError("history_in_use", "another process is asking the history") from error
-    except SqlRefusedError as error:
-        raise PointsmanError("sql_refused", str(error)) from error
-    except SqlTooLongError as error:
-        raise PointsmanError("sql_too_long", str(error)) from error
-    except SqlFailedError as error:
-        raise PointsmanError("sql_failed", str(error)) from error
-    except HistoryError as error:
-        raise PointsmanError("history_refused", str(error)) from error

@@ -11,6 +11,7 @@ import typer
 
 from pointsman.runtime.cli.care_commands import app
 from pointsman.runtime.cli.options import Data, Json, called
+from pointsman.storage.history.limits import ROWS_MAX
 
 __all__ = ["app"]
 
@@ -24,11 +25,13 @@ app.add_typer(history)
 
 
 class Format(StrEnum):
-    """How rows are written, by the public names."""
+    """How rows are written, by the public names: as a table for people, or in one of the forms."""
 
     TABLE = "table"
-    CSV = "csv"
     JSON = "json"
+    CSV = "csv"
+    ARROW = "arrow"
+    PARQUET = "parquet"
 
 
 @app.command()
@@ -46,7 +49,7 @@ def sql(
     ] = None,
     form: Annotated[Format, typer.Option("--format", help="How rows are written.")] = Format.TABLE,
     rows_max: Annotated[
-        int, typer.Option("--rows", metavar="N", min=1, help="How many rows at most.")
+        int, typer.Option("--rows", metavar="N", min=1, max=ROWS_MAX, help="How many rows at most.")
     ] = 1_000,
     data: Data = None,
     json: Json = False,
@@ -55,13 +58,15 @@ def sql(
     if sum(each is not None for each in (statement, file, schema)) != 1:
         raise typer.BadParameter("give a statement, --file or --schema", context)
     from pointsman.runtime.cli import asking
+    from pointsman.runtime.gateway.wire_history import Form
 
-    call = called(context, data, json=json or form is Format.JSON)
+    form = Format.JSON if json else form
+    call = called(context, data, json=form is Format.JSON)
     if schema is not None:
         return asking.tell_schema(call, schema)
     asked = statement if file is None else asking.statement_of(file)
     assert asked is not None
-    return asking.ask(call, asked, rows_max, as_csv=form is Format.CSV)
+    return asking.ask(call, asked, rows_max, None if form is Format.TABLE else Form(form))
 
 
 @history.command("rebuild")

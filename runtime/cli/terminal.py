@@ -7,7 +7,7 @@ There are no spinners and no cursor tricks, so a log file reads like a terminal.
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -45,6 +45,11 @@ class Terminal:
     def row(self, value: Any) -> None:
         """Write one line of a stream for a program, at once."""
         _write(orjson.dumps(value, default=_plain, option=orjson.OPT_APPEND_NEWLINE))
+
+    def raw(self, pieces: Iterable[bytes]) -> None:
+        """Write data that is in its own form already."""
+        for piece in pieces:
+            _write(piece)
 
     def show(self, shown: "RenderableType" = "", *, style: str | None = None) -> None:
         """Write data for people; nothing is written when a program reads."""

@@ -13,7 +13,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from pointsman.storage.history.history import History, HistoryError
+from pointsman.storage.history.errors import HistoryError
+from pointsman.storage.history.history import History
 from pointsman.storage.history.tables import EVENTS, OF_RUNS, RUNS, TABLES, Table
 
 _ROWS_A_BATCH: Final = 50_000

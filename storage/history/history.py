@@ -18,20 +18,13 @@ from filelock import FileLock, Timeout
 
 from pointsman.storage.history import schema
 from pointsman.storage.history.batch import events_text, occurrences_text
+from pointsman.storage.history.errors import HistoryInUseError
 from pointsman.storage.history.read_ahead import ReadAhead
 from pointsman.storage.history.schema import DERIVATIONS
 from pointsman.storage.journal import Journal, StoredEvent
 
 EVENTS_MAX: Final = 50_000
 Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
-
-
-class HistoryError(Exception):
-    """The history cannot be used as asked. The journals are not touched by it."""
-
-
-class HistoryInUseError(HistoryError):
-    """Another process has the history open: ask that process, or wait for its end."""
 
 
 class History:

@@ -10,20 +10,17 @@ import json
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Final
 
 import duckdb
 import pyarrow as pa
 
-from pointsman.storage.history.history import HistoryError
+from pointsman.storage.history.answer import Answer
+from pointsman.storage.history.errors import SqlFailedError, SqlRefusedError, SqlTooLongError
+from pointsman.storage.history.limits import STATEMENT_CHARS_MAX, Limits
 from pointsman.storage.history.tables import TABLES
 from pointsman.storage.history.views import VIEWS
 
-SECONDS_MAX: Final = 10.0
-ROWS_MAX: Final = 100_000
-BYTES_MAX: Final = 16 * 1024 * 1024
-STATEMENT_CHARS_MAX: Final = 100_000
 _ROWS_AT_ONCE: Final = 1_000
 _READABLE: Final = frozenset(each.name for each in (*TABLES, *VIEWS))
 # Make rows of what the statement itself says, and of nothing outside it.
@@ -36,35 +33,6 @@ _FORBIDDEN_FUNCTIONS: Final = frozenset(
     {"current_setting", "getenv", "getvariable", "nextval", "currval", "write_log"}
     | {"json_serialize_plan", "repeat", "lpad", "rpad"}
 )
-
-
-class SqlRefusedError(HistoryError):
-    """The statement is not one that may be asked; nothing was run."""
-
-
-class SqlFailedError(HistoryError):
-    """DuckDB could not answer the statement; the message is its own."""
-
-
-class SqlTooLongError(HistoryError):
-    """The statement took longer than it may, and was ended."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one statement may take. Its memory is bounded with the history's own."""
-
-    seconds_max: float = SECONDS_MAX
-    rows_max: int = ROWS_MAX
-    bytes_max: int = BYTES_MAX
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The rows of a statement, each column under a name of its own; ``cut`` if there were more."""
-
-    table: pa.Table
-    cut: bool
 
 
 def ask(

@@ -6,8 +6,9 @@ import duckdb
 import pytest
 
 from pointsman.graph.run import Run
+from pointsman.storage.history.errors import HistoryError
 from pointsman.storage.history.export import export
-from pointsman.storage.history.history import History, HistoryError
+from pointsman.storage.history.history import History
 from pointsman.storage.memory_journal import MemoryJournal
 from tests.harness.history import ToldProcess, commit, everything
 

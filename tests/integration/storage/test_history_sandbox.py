@@ -11,15 +11,10 @@ import pytest
 from duckdb import DuckDBPyConnection
 
 from pointsman.graph.run import Run
+from pointsman.storage.history.errors import SqlFailedError, SqlRefusedError, SqlTooLongError
 from pointsman.storage.history.history import History
-from pointsman.storage.history.sandbox import (
-    STATEMENT_CHARS_MAX,
-    Limits,
-    SqlFailedError,
-    SqlRefusedError,
-    SqlTooLongError,
-    ask,
-)
+from pointsman.storage.history.limits import STATEMENT_CHARS_MAX, Limits
+from pointsman.storage.history.sandbox import ask
 from pointsman.storage.history.tables import TABLES
 from pointsman.storage.history.views import VIEWS
 from pointsman.storage.memory_journal import MemoryJournal
@@ -133,7 +128,7 @@ def history(tmp_path: Path) -> Iterator[History]:
 
 
 def answered(connection: DuckDBPyConnection, statement: str) -> list[dict[str, object]]:
-    return ask(connection, statement).table.to_pylist()
+    return list(ask(connection, statement).table.to_pylist())
 
 
 @pytest.fixture
