@@ -5,7 +5,7 @@ Two implementations stand behind one contract suite: ``lmdb_journal`` (the produ
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from pointsman.graph.events import RecordedEvent
 from pointsman.graph.intents import Intent
@@ -110,9 +110,14 @@ class Transition:
         assert all(row.run_id == self.run_id for row in rows), self.run_id
 
 
+# What stands for an event that cannot be read, for those who copy: one run's damage hides no other.
+DAMAGED_KIND: Final = "damaged"
+
+
 class StoredEvent(NamedTuple):
     """An event as it is stored: ``text`` is the JSON of its ``RecordedEvent``, at today's version.
 
+    One that is damaged has the kind ``DAMAGED_KIND``, no time and nothing else.
     ``position`` is that of its transition in the log. A tuple, because it is made by the million.
     """
 

@@ -20,6 +20,7 @@ from pointsman.storage import codec, keys
 from pointsman.storage.codec import Schema
 from pointsman.storage.filesystem import Size
 from pointsman.storage.journal import (
+    DAMAGED_KIND,
     CommandReceipt,
     FencedError,
     JournalCorruptError,
@@ -165,12 +166,7 @@ class LmdbJournal:
 
     def stored_events(self, after: int, events_max: int) -> tuple[StoredEvent, ...]:
         found = self._environment.read(lambda txn: list(_event_rows(txn, after, events_max)))
-        return tuple(
-            StoredEvent(
-                position, run_id, keys.number_of(key), codec.stored_json(codec.EVENT, key, row)
-            )
-            for position, run_id, key, row in found
-        )
+        return tuple(_stored_event(*each) for each in found)
 
     def last_position(self) -> int:
         return self._environment.read(_last_position)
@@ -331,6 +327,16 @@ def _event_rows(txn: Txn, after: int, events_max: int) -> Iterator[tuple[int, st
         count += count_here
         if count >= events_max:
             return
+
+
+def _stored_event(position: int, run_id: str, key: bytes, row: bytes) -> StoredEvent:
+    sequence = keys.number_of(key)
+    try:
+        text = codec.stored_json(codec.EVENT, key, row)
+    except JournalCorruptError:
+        text = b'{"run_id":"%b","sequence":%d,"event":{"kind":"%b"}}'
+        text %= run_id.encode(), sequence, DAMAGED_KIND.encode()
+    return StoredEvent(position, run_id, sequence, text)
 
 
 def _lease_in(txn: Txn, run_key: bytes) -> int:

@@ -12,6 +12,7 @@ from typing import Final
 import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 
 from pointsman.storage.history.errors import HistoryError
 from pointsman.storage.history.history import History
@@ -52,6 +53,10 @@ def _write(connection: duckdb.DuckDBPyConnection, table: Table, folder: Path) ->
         parts = ds.partitioning(month, flavor="hive")
     reader = connection.sql(query).to_arrow_reader(_ROWS_A_BATCH)
     ds.write_dataset(reader, folder, format="parquet", partitioning=parts)
+    if not any(folder.rglob("*.parquet")):
+        # Whoever reads it still finds the table and its columns.
+        folder.mkdir(exist_ok=True)
+        pq.write_table(reader.schema.empty_table(), folder / "part-0.parquet")
 
 
 def _move(beside: Path, folder: Path) -> None:

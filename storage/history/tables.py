@@ -49,7 +49,7 @@ EVENTS: Final = Table(
         RUN,
         SEQUENCE,
         Column("occurred_at", "TIMESTAMP", "When it happened, in UTC."),
-        Column("kind", "VARCHAR", "What happened, such as node_entered."),
+        Column("kind", "VARCHAR", "What happened, such as node_entered; damaged: unreadable."),
         NODE,
         VISIT,
         Column("attempt_id", "VARCHAR", "The attempt, or the start of a check, it is about."),

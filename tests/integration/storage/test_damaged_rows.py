@@ -13,6 +13,8 @@ from pointsman.graph import commands as cmd
 from pointsman.graph.evolve import fold
 from pointsman.graph.projection import AttentionItem, AttentionKind
 from pointsman.graph.work import NativeRequest, RequestKind, WorkPhase
+from pointsman.storage.history.history import History
+from pointsman.storage.history.sandbox import ask
 from pointsman.storage.journal import Journal, JournalCorruptError
 from pointsman.storage.keys import Table
 from pointsman.storage.lmdb_journal import LmdbJournal
@@ -145,4 +147,23 @@ def test_a_damaged_trouble_keeps_nobody_from_the_others_and_is_told_anew(folder:
     journal.note_trouble(items[0])
     assert journal.troubles() == tuple(items)
     assert journal.damaged_rows() == ()
+    journal.close()
+
+
+def test_a_damaged_event_stands_in_the_history_as_one_and_hides_no_other(
+    folder: Path, tmp_path: Path
+) -> None:
+    damaged = overwrite(folder, Table.EVENTS, ONE)
+    journal = LmdbJournal.open(folder)
+    history = History.open(tmp_path / "history.duckdb")
+    history.take("0", journal)
+    query = "SELECT run_id, kind = 'damaged' AS damaged, count(*) AS n FROM events GROUP BY ALL"
+    told = ask(history.connection(), f"{query} ORDER BY run_id").table.to_pylist()
+    assert told == [
+        {"run_id": ONE, "damaged": True, "n": damaged},
+        {"run_id": OTHER, "damaged": False, "n": damaged},
+    ]
+    runs = ask(history.connection(), "SELECT run_id FROM visits").table.to_pylist()
+    assert runs == [{"run_id": OTHER}]
+    history.close()
     journal.close()

@@ -9,6 +9,7 @@ from pointsman.graph.run import Run
 from pointsman.storage.history.errors import HistoryError
 from pointsman.storage.history.export import export
 from pointsman.storage.history.history import History
+from pointsman.storage.history.tables import TABLES
 from pointsman.storage.memory_journal import MemoryJournal
 from tests.harness.history import ToldProcess, commit, everything
 
@@ -49,6 +50,19 @@ def test_an_export_is_read_by_a_plain_duckdb_while_the_history_is_open(
         export(history, tmp_path / "out")
         query = f"SELECT count(*) FROM '{tmp_path}/out/events/*/*.parquet'"
         assert duckdb.connect().execute(query).fetchall() == [(taken,)]
+    history.close()
+
+
+def test_an_export_has_every_table_also_those_without_rows(
+    journal: MemoryJournal, tmp_path: Path
+) -> None:
+    history = History.open(tmp_path / "history.duckdb")
+    history.take("0", journal)
+    export(history, tmp_path / "out")
+    for table in TABLES:
+        query = f"FROM read_parquet('{tmp_path}/out/{table.name}/**/*.parquet')"
+        found = {each[0] for each in duckdb.connect().execute(query).description or ()}
+        assert {each.name for each in table.columns} <= found
     history.close()
 
 
