@@ -33,6 +33,8 @@ PLACES_MAX: Final = 4_096
 FILE_BYTES: Final = 64 * 1024
 # What begins anew with each process, because it tells of the living only.
 _LIVE: Final = ("gauge_livesum", "gauge_livemax")
+# Nothing is shown of it before somebody knows.
+_UNTIL_TOLD: Final = "gauge_livemax"
 _FILES: Final = ("counter", "histogram", *_LIVE)
 
 
@@ -181,13 +183,13 @@ def stop_counting() -> None:
 
 @contextlib.contextmanager
 def counting(folder: Path) -> Iterator[None]:
-    """Keep a folder for the counts of one server's life; each begins at zero and is shown."""
+    """Keep a folder for the counts of one server's life; they begin at zero, and are all shown."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)
     try:
         count_in(folder)
         for value in _here.known:
-            if value.kind not in _LIVE:
+            if value.kind != _UNTIL_TOLD:
                 value.get()
         yield
     finally:

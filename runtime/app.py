@@ -32,6 +32,7 @@ from pointsman.actors.ray_handles.start import (
 )
 from pointsman.actors.ray_handles.supervisors import spawn_supervisor
 from pointsman.actors.ray_handles.workers import ActorSettings
+from pointsman.actors.shared_counts import counting
 from pointsman.runtime import discovery, in_actors, logs
 from pointsman.runtime.care.migrating import migrate_if_older
 from pointsman.runtime.cli.exit_codes import ExitCode
@@ -100,6 +101,7 @@ def start_runtime(
         listener = undo.enter_context(_listener(data, port))
         url = f"http://{_LOOPBACK}:{listener.getsockname()[1]}"
         token = discovery.operator_token(data)
+        undo.enter_context(counting(data.metrics))
         _begin_to_load_the_gateway()
         undo.enter_context(_ray(data))
         host = spawn_host(partial(in_actors.host, data), _SHARD)

@@ -60,6 +60,16 @@ class DataDirectory:
         return self.path / "operator-token"
 
     @property
+    def metrics_token(self) -> Path:
+        """Opens ``/metrics`` and nothing else: whoever scrapes must not command."""
+        return self.path / "metrics-token"
+
+    @property
+    def metrics(self) -> Path:
+        """Where the processes of a running server count."""
+        return self.path / "metrics"
+
+    @property
     def ray(self) -> Path:
         """Names the folder of the last server's Ray, which a killed server leaves behind."""
         return self.path / "ray-folder"

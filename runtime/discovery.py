@@ -112,15 +112,24 @@ def announcing(data: DataDirectory) -> Iterator[Callable[[str], None]]:
 
 def operator_token(data: DataDirectory) -> str:
     """Return the operator's token, minting it once; the file is its owner's alone."""
+    return _token(data.operator_token)
+
+
+def metrics_token(data: DataDirectory) -> str:
+    """Return the token of those who only scrape, minting it once like the operator's."""
+    return _token(data.metrics_token)
+
+
+def _token(path: Path) -> str:
     try:
-        return data.operator_token.read_text().strip()
+        return path.read_text().strip()
     except FileNotFoundError:
         pass
     token = secrets.token_urlsafe(32)
     try:
-        made = os.open(data.operator_token, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        return data.operator_token.read_text().strip()
+        return path.read_text().strip()
     with os.fdopen(made, "w") as file:
         file.write(token)
     return token

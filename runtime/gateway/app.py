@@ -22,6 +22,8 @@ from pointsman.runtime.gateway.operations import Operations
 from pointsman.runtime.gateway.reporting import ReportingEndpoint
 from pointsman.runtime.gateway.scheduling import Scheduling
 from pointsman.runtime.gateway.scheduling import routes as schedule_routes
+from pointsman.runtime.gateway.scraping import Scraping
+from pointsman.runtime.gateway.scraping import routes as metrics_routes
 from pointsman.runtime.gateway.streams import OutputLogs
 from pointsman.runtime.problems import PointsmanError
 from pointsman.storage.journal import Journal, JournalCorruptError
@@ -40,6 +42,7 @@ def create_app(
     operator_token: str,
     output_logs: OutputLogs,
     scheduling: Scheduling,
+    scraping: Scraping,
     stopping: Callable[[], bool] = lambda: False,
 ) -> FastAPI:
     """Return the application; ``stopping`` ends subscriptions when the server shuts down."""
@@ -65,13 +68,19 @@ def create_app(
     app.include_router(routes.workspaces(operations.workspaces))
     app.include_router(routes.mutations(operations))
     app.include_router(schedule_routes(scheduling))
+    app.include_router(metrics_routes(scraping))
     app.include_router(routes.subscriptions(journal, output_logs, stopping))
     app.router.routes.append(Route("/mcp", endpoint=reporting))
     app.add_exception_handler(PointsmanError, _told)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(JournalCorruptError, _corrupt)
     app.add_exception_handler(HTTPException, _by_status)
-    app.add_middleware(Guard, operator_token=operator_token, body_bytes_max=BODY_BYTES_MAX)
+    app.add_middleware(
+        Guard,
+        operator_token=operator_token,
+        metrics_token=scraping.token,
+        body_bytes_max=BODY_BYTES_MAX,
+    )
     return app
 
 

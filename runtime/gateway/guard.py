@@ -2,8 +2,9 @@
 
 The server listens on the loopback only. A web page in the user's own browser reaches that too,
 so the ``Host`` header must be a loopback name (else a rebound DNS name would do), and an
-``Origin`` must be one as well. Everything below ``/api`` needs the operator's token. What goes
-wrong unexpectedly is logged under an incident id and never shown.
+``Origin`` must be one as well. Everything below ``/api`` needs the operator's token; ``/metrics``
+is also open to a token that opens nothing else. What goes wrong unexpectedly is logged under an
+incident id and never shown.
 """
 
 import secrets
@@ -23,6 +24,7 @@ log = structlog.get_logger()
 
 LOOPBACK_NAMES: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
+METRICS_PATH: Final = "/metrics"
 PROBLEM_TYPE: Final = "application/problem+json"
 
 
@@ -40,13 +42,24 @@ def bearer_token(headers: Headers) -> str | None:
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 
+def _has_token(headers: Headers, *wanted: bytes) -> bool:
+    token = bearer_token(headers)
+    return token is not None and any(
+        secrets.compare_digest(token.encode(), each) for each in wanted
+    )
+
+
 class Guard:
     """Plain ASGI, so that no route can be reached around it."""
 
-    def __init__(self, app: ASGIApp, operator_token: str, body_bytes_max: int) -> None:
+    def __init__(
+        self, app: ASGIApp, operator_token: str, metrics_token: str, body_bytes_max: int
+    ) -> None:
         assert operator_token, "an empty operator token would let everybody in"
+        assert metrics_token, "an empty token of the metrics would let everybody read them"
         self._app = app
         self._token = operator_token.encode()
+        self._metrics_token = metrics_token.encode()
         self._body_bytes_max = body_bytes_max
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -66,9 +79,10 @@ class Guard:
         if origin is not None and not _is_loopback(origin):
             return PointsmanError("origin_refused", "requests from other web pages are refused")
         if path == "/api" or path.startswith("/api/"):
-            token = bearer_token(headers)
-            if token is None or not secrets.compare_digest(token.encode(), self._token):
+            if not _has_token(headers, self._token):
                 return PointsmanError("unauthorized", "this needs the operator's bearer token")
+        elif path == METRICS_PATH and not _has_token(headers, self._metrics_token, self._token):
+            return PointsmanError("unauthorized", "this needs the bearer token of the metrics")
         declared = headers.get("content-length", "0")
         if declared.isdecimal() and int(declared) > self._body_bytes_max:
             return PointsmanError("request_too_large", self._too_large())

@@ -23,6 +23,8 @@ from starlette.responses import JSONResponse
 from starlette.types import Receive, Scope, Send
 
 import pointsman
+from pointsman.actors import metrics
+from pointsman.actors.metric_labels import OTHER
 from pointsman.graph import limits
 from pointsman.graph.contract import TOOL_NAME, TOOL_SCHEMA
 from pointsman.graph.contract_text import CONTRACT_TOOL_NAME
@@ -89,6 +91,7 @@ class ReportingEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         token = bearer_token(Headers(scope=scope))
         if token is None or self._reports.attempt_of(token) is None:
+            metrics.report_refused("unauthorized")
             # Plain, without OAuth metadata: no client shall begin an OAuth dance.
             await JSONResponse({"error": "unauthorized"}, status_code=401)(scope, receive, send)
             return
@@ -112,7 +115,7 @@ class ReportingEndpoint:
         token: str = context.request.scope["pointsman.token"]
         keys = context.request.scope.get("pointsman.duplicate_keys")
         if params.name == TOOL_NAME and keys:
-            return _told(ambiguous(in_words(keys)))
+            return _told(_counted(ambiguous(in_words(keys))))
         try:
             return await self._answered(params.name, token, params.arguments or {}, context.params)
         except MCPError:
@@ -122,15 +125,16 @@ class ReportingEndpoint:
             # with it; logged under the incident, it is told like any other report not judged.
             incident = secrets.token_hex(6)
             log.exception("report_failed", incident=incident)
-            return _told(not_judged("internal_error", f"something went wrong ({incident})"))
+            answer = not_judged("internal_error", f"something went wrong ({incident})")
+            return _told(_counted(answer) if params.name == TOOL_NAME else answer)
 
     async def _answered(
         self, name: str, token: str, arguments: dict[str, Any], params: Mapping[str, Any] | None
     ) -> types.CallToolResult:
         if name == TOOL_NAME:
             if _is_sub_agent(params):
-                return _told(sub_agent_refused())
-            return _told(await self._reports.submit(token, arguments))
+                return _told(_counted(sub_agent_refused()))
+            return _told(_counted(await self._reports.submit(token, arguments)))
         if name == CONTRACT_TOOL_NAME:
             return _told(self._reports.contract(token))
         raise MCPError(types.INVALID_PARAMS, f"there is no tool {name[:80]!r}")
@@ -146,6 +150,15 @@ def _is_sub_agent(params: Mapping[str, Any] | None) -> bool:
         except orjson.JSONDecodeError:
             return False
     return isinstance(turn, Mapping) and turn.get("thread_source") == "subagent"
+
+
+def _counted(answer: ReportAnswer) -> ReportAnswer:
+    """Count a report that brought nothing new; what it brought is counted from the journal."""
+    if answer.receipt is None:
+        metrics.report_refused(answer.code or OTHER)
+    elif answer.receipt.duplicate:
+        metrics.report_repeated()
+    return answer
 
 
 def _told(answer: ReportAnswer | dict[str, Any]) -> types.CallToolResult:

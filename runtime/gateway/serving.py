@@ -20,11 +20,15 @@ from pointsman.actors.ray_handles.hosts import RemoteHost
 from pointsman.actors.ray_handles.supervisors import RaySupervisor
 from pointsman.graph import ids
 from pointsman.runtime.config import DataDirectory
+from pointsman.runtime.discovery import metrics_token
 from pointsman.runtime.gateway.app import create_app
 from pointsman.runtime.gateway.operations import Operations
 from pointsman.runtime.gateway.scheduling import Scheduling
+from pointsman.runtime.gateway.scraping import Scraping
 from pointsman.runtime.hosts.assembly import output_logs
 from pointsman.runtime.problems import PointsmanError
+from pointsman.runtime.views.measures import Measures
+from pointsman.runtime.worktrees.counted import worktrees_on_disk
 from pointsman.storage.journal import Journal
 
 _START_PATIENCE_S: Final = 60.0
@@ -48,7 +52,10 @@ def serving(
     operations = Operations(journal, supervisor, host, mint)
     scheduling = Scheduling(journal, operations.start, SystemClock(), fires=fires_schedules)
     logs_of = partial(output_logs, data)
-    app = create_app(operations, journal, token, logs_of, scheduling, stopping.is_set)
+    worktrees = partial(worktrees_on_disk, data.workspaces)
+    measures = Measures(journal, SystemClock(), data.metrics, worktrees)
+    scraping = Scraping(measures, supervisor, metrics_token(data))
+    app = create_app(operations, journal, token, logs_of, scheduling, scraping, stopping.is_set)
     server = uvicorn.Server(
         uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=2)
     )

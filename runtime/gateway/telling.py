@@ -1,10 +1,12 @@
 """Bringing a command to its run, past the death of any process on the way."""
 
 import asyncio
+from time import perf_counter
 from typing import Final, Protocol
 
 import structlog
 
+from pointsman.actors import metrics
 from pointsman.actors.messages import Answer, Message
 from pointsman.actors.workers import WorkerLostError
 from pointsman.runtime.problems import PointsmanError
@@ -34,6 +36,14 @@ async def tell(supervisor: Supervising, message: Message) -> Answer:
     and a report by its own retry key. Raises ``worker_lost`` when nobody answers, and
     ``journal_full``.
     """
+    began_s = perf_counter()
+    try:
+        return await _told(supervisor, message)
+    finally:
+        metrics.command_ended(message.command.kind, perf_counter() - began_s)
+
+
+async def _told(supervisor: Supervising, message: Message) -> Answer:
     for pause_s in (*_TELL_PAUSES_S, None):
         try:
             return await supervisor.tell(message)

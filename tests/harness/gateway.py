@@ -21,18 +21,24 @@ from mcp_types import CallToolResult
 
 from pointsman.actors.clock import Clock, SystemClock
 from pointsman.actors.messages import Answer, Message
+from pointsman.actors.metric_labels import WorktreeRole
+from pointsman.actors.shared_counts import counting
 from pointsman.graph import ids
 from pointsman.runtime.client import Client
 from pointsman.runtime.gateway.app import create_app
 from pointsman.runtime.gateway.operations import Operations
 from pointsman.runtime.gateway.scheduling import Scheduling
+from pointsman.runtime.gateway.scraping import Scraping
+from pointsman.runtime.views.measures import Measures
 from pointsman.runtime.views.queries import RunView
 from pointsman.runtime.views.trace import TraceEntry
+from pointsman.storage.journal import Journal
 from tests.harness.fake_host import FakeHost
 from tests.harness.in_process import InProcessSupervisor
 from tests.harness.journals import OpenJournal
 
 OPERATOR_TOKEN = "operator-token-of-the-test"
+METRICS_TOKEN = "metrics-token-of-the-test"
 _PATIENCE_S = 20.0
 
 
@@ -66,6 +72,8 @@ class GatewayServer:
         self._port = 0
         self.output_logs: list[tuple[str, Path]] = []
         self.clock: Clock = SystemClock()
+        self.counts = home / "counts"
+        self.worktrees: dict[WorktreeRole, int] = {}
 
     def __enter__(self) -> "GatewayServer":
         self._start()
@@ -120,6 +128,7 @@ class GatewayServer:
             OPERATOR_TOKEN,
             lambda run_id: self.output_logs,
             self.scheduling,
+            self._scraping(journal),
             stopping=lambda: self._uvicorn.should_exit,
         )
         self._uvicorn = _Announcing(app, lambda: ready.set_result(loop))
@@ -127,11 +136,16 @@ class GatewayServer:
             self._port = listener.getsockname()[1]
             await supervisor.start()
             try:
-                await self._uvicorn.serve([listener])
+                with counting(self.counts):
+                    await self._uvicorn.serve([listener])
             finally:
                 await supervisor.stop()
                 self.host.wake = lambda subject: None
                 journal.close()
+
+    def _scraping(self, journal: Journal) -> Scraping:
+        measures = Measures(journal, self.clock, self.counts, lambda: self.worktrees)
+        return Scraping(measures, self.tapped, METRICS_TOKEN)
 
     def _mint_run_id(self) -> str:
         return ids.run_id(0, f"{next(self._numbers):026d}")

@@ -37,7 +37,7 @@ def ask(messages: Iterator[Message]) -> list[Message]:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    asyncio.run(Guard(breaking_stream, "operator", 100)(SCOPE, receive, send))
+    asyncio.run(Guard(breaking_stream, "operator", "metrics", 100)(SCOPE, receive, send))
     return sent
 
 
