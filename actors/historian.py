@@ -13,6 +13,7 @@ from typing import Final, Protocol
 
 import structlog
 
+from pointsman.actors import metrics
 from pointsman.actors.history import ArrowAnswer
 from pointsman.storage.history.answer import arrow_of
 from pointsman.storage.history.errors import HistoryInUseError
@@ -116,6 +117,7 @@ class Historian:
             for shard, journal in self._shards.items():
                 while history.take(shard, journal):
                     pass
+            metrics.history_taken(sum(map(history.cursor_of, self._shards)))
 
     @contextmanager
     def _using(self) -> Iterator[History]:

@@ -71,13 +71,15 @@ class HostKind(StrEnum):
 
 
 class SqlOutcome(StrEnum):
-    """How a query of the history ended."""
+    """How a query of the history ended; canceled: nobody waited for it any more."""
 
     ANSWERED = "answered"
     REFUSED = "refused"
     FAILED = "failed"
     TOO_LONG = "too_long"
-    HISTORY_IN_USE = "history_in_use"
+    BUSY = "busy"
+    UNAVAILABLE = "unavailable"
+    CANCELED = "canceled"
 
 
 class WorktreeRole(StrEnum):

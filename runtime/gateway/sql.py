@@ -1,13 +1,18 @@
 """The history over HTTP: statements, Parquet files of everything, and making it again."""
 
 import asyncio
+import contextlib
 import secrets
+from collections.abc import Iterator
+from time import perf_counter
 from typing import Final
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
+from pointsman.actors import metrics
 from pointsman.actors.history import ArrowAnswer, AsksHistory
+from pointsman.actors.metric_labels import SqlOutcome
 from pointsman.runtime.gateway.wire_history import (
     CUT,
     ExportReply,
@@ -30,6 +35,14 @@ MEDIA_TYPES: Final = {
     Form.PARQUET: "application/vnd.apache.parquet",
 }
 _LOOK_FOR_CLIENT_EVERY_S: Final = 0.25
+_OUTCOMES: Final = {
+    "sql_refused": SqlOutcome.REFUSED,
+    "sql_too_long": SqlOutcome.TOO_LONG,
+    "sql_busy": SqlOutcome.BUSY,
+    "history_in_use": SqlOutcome.UNAVAILABLE,
+    "history_unavailable": SqlOutcome.UNAVAILABLE,
+    "history_refused": SqlOutcome.UNAVAILABLE,
+}
 
 
 def routes(historian: AsksHistory) -> APIRouter:
@@ -39,10 +52,11 @@ def routes(historian: AsksHistory) -> APIRouter:
 
     @router.post("/sql", response_class=Response)
     async def sql(body: SqlRequest, request: Request) -> Response:
-        if under_way.locked():
-            raise PointsmanError("sql_busy", f"{AT_ONCE_MAX} statements are under way")
-        async with under_way:
-            answer = await _answered(historian, body, request)
+        with _counted():
+            if under_way.locked():
+                raise PointsmanError("sql_busy", f"{AT_ONCE_MAX} statements are under way")
+            async with under_way:
+                answer = await _answered(historian, body, request)
         return _written(answer, body.format)
 
     @router.post("/history/export")
@@ -58,6 +72,20 @@ def routes(historian: AsksHistory) -> APIRouter:
         return RebuildReply(rebuilt=True)
 
     return router
+
+
+@contextlib.contextmanager
+def _counted() -> Iterator[None]:
+    """Count a statement by how it ended."""
+    began_s, outcome = perf_counter(), SqlOutcome.CANCELED
+    try:
+        yield
+        outcome = SqlOutcome.ANSWERED
+    except PointsmanError as error:
+        outcome = _OUTCOMES.get(error.code, SqlOutcome.FAILED)
+        raise
+    finally:
+        metrics.sql_ended(outcome, perf_counter() - began_s)
 
 
 async def _answered(historian: AsksHistory, body: SqlRequest, request: Request) -> ArrowAnswer:

@@ -10,7 +10,7 @@ from prometheus_client import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_families
 from prometheus_client.parser import text_string_to_metric_families
 
-from pointsman.actors.metric_labels import REPORT_CODES, WorktreeRole
+from pointsman.actors.metric_labels import REPORT_CODES, SqlOutcome, WorktreeRole
 from pointsman.actors.metrics import DECLARED, EVENTS
 from pointsman.actors.workers import WorkerLostError
 from pointsman.graph.projection import AttentionKind
@@ -129,6 +129,19 @@ def test_reports_are_counted_by_what_they_were_answered(
     assert counted == {"invalid": 1, "conflict": 1, "unauthorized": 1}
     assert seen("commands_rejected_total", code="conflict") == 1
     assert seen("commands_rejected_total", code="invalid") == 1
+
+
+def test_queries_of_the_history_are_counted_by_how_they_ended(server: GatewayServer) -> None:
+    for statement in ("SELECT 1", "SELECT 2", "DROP TABLE runs", "SELECT nonsense FROM runs"):
+        asked = {"statement": statement}
+        headers = {"Authorization": f"Bearer {OPERATOR_TOKEN}"}
+        httpx.post(f"{server.url}/api/sql", json=asked, headers=headers)
+    seen = Scraped(server)
+    counted = {outcome: seen("sql_queries_total", outcome=outcome) for outcome in SqlOutcome}
+    shown = {outcome: count for outcome, count in counted.items() if count}
+    assert shown == {SqlOutcome.ANSWERED: 2, SqlOutcome.REFUSED: 1, SqlOutcome.FAILED: 1}
+    assert seen("sql_query_duration_seconds_count") == 4
+    assert seen("history_lag_transitions") == 0
 
 
 def test_no_name_of_a_run_a_workflow_or_a_place_is_in_a_scrape(
