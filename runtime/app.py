@@ -22,6 +22,7 @@ from typing import Final, Self
 import structlog
 
 from pointsman.actors.clock import SystemClock
+from pointsman.actors.ray_handles.historians import RemoteHistorian
 from pointsman.actors.ray_handles.hosts import spawn_host
 from pointsman.actors.ray_handles.leftovers import reaping, remove_ray
 from pointsman.actors.ray_handles.start import (
@@ -81,11 +82,12 @@ class Runtime:
 
 
 def start_runtime(
-    data: DataDirectory, port: int | None = None, *, fires_schedules: bool = False
+    data: DataDirectory, port: int | None = None, *, lasting: bool = False
 ) -> Runtime:
     """Start a server on a data directory and return when it takes commands.
 
-    A server within another command leaves schedules alone: it ends when that command does.
+    A ``lasting`` one fires schedules and keeps the history caught up; one within another command
+    ends when that command does, and leaves both alone.
 
     Raises ``PointsmanError`` with ``data_directory_in_use``, ``data_directory_newer``,
     ``data_directory_unusable`` or ``port_in_use``.
@@ -111,6 +113,7 @@ def start_runtime(
             reporting_url=f"{url}/mcp",
         )
         supervisor = spawn_supervisor(settings)
+        historian = RemoteHistorian(partial(in_actors.historian, data))
         # Loaded meanwhile, beside Ray's start.
         from pointsman.runtime.gateway.serving import serving
 
@@ -121,11 +124,14 @@ def start_runtime(
             journal,
             supervisor,
             host,
+            historian,
             shard=_SHARD,
-            fires_schedules=fires_schedules,
+            fires_schedules=lasting,
         )
         undo.enter_context(gateway)
         announce(url)
+        if lasting:
+            historian.begin()
         return Runtime(url=url, token=token, _undo=undo.pop_all())
     raise AssertionError("the exit stack lets every error through")
 

@@ -16,7 +16,9 @@ from ulid import ULID
 
 from pointsman.graph.events import SkillSnapshot
 from pointsman.graph.results import GateComment
+from pointsman.runtime.config import DataDirectory, default_data_directory
 from pointsman.runtime.connection import Connection, StreamEvent, part_of_path
+from pointsman.runtime.discovery import running_server
 from pointsman.runtime.gateway import wire
 from pointsman.runtime.gateway import wire_actions as acts
 from pointsman.runtime.gateway.wire_history import (
@@ -34,6 +36,7 @@ from pointsman.runtime.gateway.workspaces import (
     WorkspacesPage,
     WorkspaceView,
 )
+from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.views.queries import AttentionView, RunGraph, RunRow, RunView, TraceEntry
 from pointsman.runtime.workflows import WorkflowFile, WorkflowRow
 from pointsman.storage.history.limits import ROWS_MAX
@@ -68,6 +71,18 @@ class Client:
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self._connection = Connection(url, token, timeout_s, transport)
+
+    @classmethod
+    def connect(cls, data: Path | None = None, *, timeout_s: float = 30.0) -> Self:
+        """Speak to the running server of a data directory, of this user's unless one is named.
+
+        Raises ``server_unreachable`` when there is none.
+        """
+        directory = DataDirectory(data) if data is not None else default_data_directory()
+        server = running_server(directory)
+        if server is None:
+            raise PointsmanError("server_unreachable", f"no server runs on {directory.path}")
+        return cls(server.url, server.token, timeout_s=timeout_s)
 
     def close(self) -> None:
         """Let go of the connections."""

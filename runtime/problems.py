@@ -135,6 +135,8 @@ PROBLEMS: Final = _kinds(
         ("PM0097", "sql_too_long", 422),
         ("PM0098", "history_in_use", 409),
         ("PM0099", "history_refused", 409),
+        ("PM0100", "sql_busy", 503),
+        ("PM0101", "history_unavailable", 503),
     )
 )
 

@@ -24,12 +24,13 @@ if TYPE_CHECKING:  # which loads Arrow
 _ALL: Final = "all"
 
 
-def statement_of(file: Path) -> str:
-    """Read a statement; raises ``sql_refused`` for what is no text."""
+def statement_of(file: Path | None) -> str:
+    """Read a statement from a file, else standard input; raises ``sql_refused`` for no text."""
     try:
-        return file.read_text("utf-8")
+        return sys.stdin.read() if file is None else file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise PointsmanError("sql_refused", f"{file} cannot be read: {error}") from error
+        where = file or "standard input"
+        raise PointsmanError("sql_refused", f"{where} cannot be read: {error}") from error
 
 
 def ask(call: Invocation, statement: str, rows_max: int, form: Form | None) -> int:

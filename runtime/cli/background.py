@@ -77,7 +77,7 @@ def serve(call: Invocation, port: int | None, *, until_idle: bool) -> int:
         stop.set()
 
     call.terminal.say(f"Starting on {call.data.path} …", style="dim")
-    with start_runtime(call.data, port, fires_schedules=True) as runtime:
+    with start_runtime(call.data, port, lasting=True) as runtime:
         # After the start: the actors' library sets a handler of its own for SIGTERM.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, request_stop)

@@ -3,6 +3,7 @@
 ``app`` is the whole command line: ``care_commands`` with these on top.
 """
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -54,9 +55,12 @@ def sql(
     data: Data = None,
     json: Json = False,
 ) -> int:
-    """Ask the history of all runs in SQL; nothing can be changed."""
-    if sum(each is not None for each in (statement, file, schema)) != 1:
-        raise typer.BadParameter("give a statement, --file or --schema", context)
+    """Ask the history of all runs in SQL; nothing can be changed.
+
+    Without a statement it is read from standard input; in a terminal, one after the other.
+    """
+    if sum(each is not None for each in (statement, file, schema)) > 1:
+        raise typer.BadParameter("give one of a statement, --file and --schema", context)
     from pointsman.runtime.cli import asking
     from pointsman.runtime.gateway.wire_history import Form
 
@@ -64,8 +68,11 @@ def sql(
     call = called(context, data, json=form is Format.JSON)
     if schema is not None:
         return asking.tell_schema(call, schema)
-    asked = statement if file is None else asking.statement_of(file)
-    assert asked is not None
+    if statement is None and file is None and sys.stdin.isatty() and form is Format.TABLE:
+        from pointsman.runtime.cli.sql_prompt import prompt
+
+        return prompt(call, rows_max)
+    asked = statement if statement is not None else asking.statement_of(file)
     return asking.ask(call, asked, rows_max, None if form is Format.TABLE else Form(form))
 
 

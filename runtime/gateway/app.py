@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import pointsman
+from pointsman.actors.history import AsksHistory
 from pointsman.graph import limits
 from pointsman.runtime.gateway import routes
 from pointsman.runtime.gateway.guard import Guard, problem_response
@@ -24,6 +25,7 @@ from pointsman.runtime.gateway.scheduling import Scheduling
 from pointsman.runtime.gateway.scheduling import routes as schedule_routes
 from pointsman.runtime.gateway.scraping import Scraping
 from pointsman.runtime.gateway.scraping import routes as metrics_routes
+from pointsman.runtime.gateway.sql import routes as sql_routes
 from pointsman.runtime.gateway.streams import OutputLogs
 from pointsman.runtime.problems import PointsmanError
 from pointsman.storage.journal import Journal, JournalCorruptError
@@ -43,6 +45,7 @@ def create_app(
     output_logs: OutputLogs,
     scheduling: Scheduling,
     scraping: Scraping,
+    historian: AsksHistory,
     stopping: Callable[[], bool] = lambda: False,
 ) -> FastAPI:
     """Return the application; ``stopping`` ends subscriptions when the server shuts down."""
@@ -69,6 +72,7 @@ def create_app(
     app.include_router(routes.mutations(operations))
     app.include_router(schedule_routes(scheduling))
     app.include_router(metrics_routes(scraping))
+    app.include_router(sql_routes(historian))
     app.include_router(routes.subscriptions(journal, output_logs, stopping))
     app.router.routes.append(Route("/mcp", endpoint=reporting))
     app.add_exception_handler(PointsmanError, _told)

@@ -16,6 +16,7 @@ import uvicorn
 from ulid import ULID
 
 from pointsman.actors.clock import SystemClock
+from pointsman.actors.ray_handles.historians import RemoteHistorian
 from pointsman.actors.ray_handles.hosts import RemoteHost
 from pointsman.actors.ray_handles.supervisors import RaySupervisor
 from pointsman.graph import ids
@@ -42,6 +43,7 @@ def serving(
     journal: Journal,
     supervisor: RaySupervisor,
     host: RemoteHost,
+    historian: RemoteHistorian,
     *,
     shard: int,
     fires_schedules: bool,
@@ -55,7 +57,9 @@ def serving(
     worktrees = partial(worktrees_on_disk, data.workspaces)
     measures = Measures(journal, SystemClock(), data.metrics, worktrees)
     scraping = Scraping(measures, supervisor, metrics_token(data))
-    app = create_app(operations, journal, token, logs_of, scheduling, scraping, stopping.is_set)
+    app = create_app(
+        operations, journal, token, logs_of, scheduling, scraping, historian, stopping.is_set
+    )
     server = uvicorn.Server(
         uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=2)
     )

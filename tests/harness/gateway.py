@@ -35,6 +35,7 @@ from pointsman.runtime.views.trace import TraceEntry
 from pointsman.storage.journal import Journal
 from tests.harness.fake_host import FakeHost
 from tests.harness.in_process import InProcessSupervisor
+from tests.harness.in_process_historian import InProcessHistorian
 from tests.harness.journals import OpenJournal
 
 OPERATOR_TOKEN = "operator-token-of-the-test"
@@ -122,6 +123,7 @@ class GatewayServer:
         self.host.wake = wake
         operations = Operations(journal, self.tapped, self.host, self._mint_run_id, home=self._home)
         self.scheduling = Scheduling(journal, operations.start, self.clock, fires=False)
+        historian = InProcessHistorian(self._home / "history.duckdb", journal)
         app = create_app(
             operations,
             journal,
@@ -129,6 +131,7 @@ class GatewayServer:
             lambda run_id: self.output_logs,
             self.scheduling,
             self._scraping(journal),
+            historian,
             stopping=lambda: self._uvicorn.should_exit,
         )
         self._uvicorn = _Announcing(app, lambda: ready.set_result(loop))
@@ -139,6 +142,7 @@ class GatewayServer:
                 with counting(self.counts):
                     await self._uvicorn.serve([listener])
             finally:
+                historian.stop()
                 await supervisor.stop()
                 self.host.wake = lambda subject: None
                 journal.close()

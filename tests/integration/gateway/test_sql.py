@@ -21,6 +21,7 @@ import pytest
 from pointsman.runtime.gateway.sql import AT_ONCE_MAX
 from pointsman.runtime.problems import PROBLEMS, PointsmanError
 from pointsman.storage.history.tables import TABLES
+from tests.acceptance.test_readme import BLOCKS
 from tests.harness.gateway import OPERATOR_TOKEN, GatewayServer
 from tests.harness.hosts import wait_until
 from tests.integration.gateway.shell import Shell
@@ -199,3 +200,15 @@ def test_a_server_goes_on_with_the_history_of_the_one_before(
     server.restart()
     after = server.client.sql("SELECT count(*) AS n FROM events").table.to_pylist()[0]["n"]
     assert after >= before > 0
+
+
+def test_the_readmes_program_asks_the_running_server(
+    shell: Shell,
+    run_id: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (program,) = [block.text for block in BLOCKS if block.kind == "python"]
+    monkeypatch.setenv("POINTSMAN_DATA", str(shell.data))
+    exec(program, {})
+    assert "'node': 'implement'" in capsys.readouterr().out

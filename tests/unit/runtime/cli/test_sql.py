@@ -4,7 +4,9 @@ Method: the command line runs in this process on a real journal with one run tha
 """
 
 import csv
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,9 @@ import pytest
 
 from pointsman.graph.run import Run
 from pointsman.runtime import history
+from pointsman.runtime.cli.invocation import Invocation
+from pointsman.runtime.cli.sql_prompt import prompt
+from pointsman.runtime.cli.terminal import Terminal
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.problems import PointsmanError
 from pointsman.storage.history.tables import TABLES
@@ -107,10 +112,56 @@ def test_what_is_not_answered_says_why_and_what_to_do(
     assert "Traceback" not in shell.err
 
 
-@pytest.mark.parametrize("words", [(), ("SELECT 1", "--schema", "all")])
-def test_one_thing_is_asked_at_a_time(shell: Asked, words: tuple[str, ...]) -> None:
-    assert shell("sql", *words) == USAGE
-    assert "give a statement, --file or --schema" in shell.err
+def test_one_thing_is_asked_at_a_time(shell: Asked) -> None:
+    assert shell("sql", "SELECT 1", "--schema", "all") == USAGE
+    assert "give one of a statement, --file and --schema" in shell.err
+
+
+def test_a_statement_may_come_from_another_program(
+    shell: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("SELECT state FROM runs"))
+    assert shell("sql", "--json") == 0
+    assert json.loads(shell.out) == {"state": "awaiting_review"}
+
+
+def test_in_a_terminal_statements_are_asked_one_after_the_other(
+    shell: Asked, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert typed(
+        shell,
+        "SELECT state",
+        "FROM runs;",
+        "SELECT nothing;",
+        r"\d visits",
+        r"\help",
+        KeyboardInterrupt(),
+        ";",
+        "SELECT 40 + 2 AS answer;",
+    )
+    out, err = capsys.readouterr()
+    assert [word for word in ("awaiting_review", "entered_at", "42") if word not in out] == []
+    assert "sql_failed" in err
+    assert err.count("ended with a semicolon") == 2
+
+
+@pytest.mark.parametrize("last", [r"\q", EOFError()])
+def test_the_prompt_ends_when_it_is_told_to(shell: Asked, last: str | EOFError) -> None:
+    assert typed(shell, "SELECT", last)
+
+
+def typed(shell: Asked, *lines: str | BaseException) -> bool:
+    """Type lines at the prompt; tell whether it took them all and ended well."""
+    left = [*lines, EOFError()]
+
+    def read(_: str) -> str:
+        line = left.pop(0)
+        if isinstance(line, BaseException):
+            raise line
+        return line
+
+    call = Invocation(shell.directory, Terminal(json=False))
+    return prompt(call, 100, read) == 0 and len(left) <= 1
 
 
 def test_the_schema_documents_every_table_and_view(shell: Asked) -> None:
