@@ -63,6 +63,9 @@ UNAVAILABLE_PROBLEMS: Final = frozenset(
         "worker_lost",
         "host_unavailable",
         "engine_not_started",
+        "history_in_use",
+        "history_unavailable",
+        "sql_busy",
     }
 )
 
