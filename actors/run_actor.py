@@ -19,6 +19,7 @@ from pointsman.actors import metrics
 from pointsman.actors.branches import BranchPool, branch_of
 from pointsman.actors.clock import Clock
 from pointsman.actors.crash_points import CrashPoint, CrashPoints
+from pointsman.actors.failing import Failing
 from pointsman.actors.head_reading import read_head, review_to_compare
 from pointsman.actors.host import Host, HostUnavailableError
 from pointsman.actors.intent_runner import NEEDS_TOKEN, IntentRunner
@@ -89,6 +90,7 @@ class RunActor:
         self._in_flight: dict[str, asyncio.Task[None]] = {}
         self._looks_owed: set[str] = set()
         self._raised: Exception | None = None
+        self._failing = Failing(clock)
 
     async def assign(self, run_id: str, fencing_token: int) -> None:
         """Take a run: fold it from its checkpoint, do what it owes, look at its open work."""
@@ -128,8 +130,8 @@ class RunActor:
     async def wake(self, run_id: str, subject_id: str | None = None) -> None:
         """Look at an attempt's or a check's work, or at everything the run owes.
 
-        Raises what the actor's own work for the run has raised since: nobody else is there to
-        be told.
+        Raises what the actor's own work for the run has raised since, or ``WaitsInVainError``
+        for what the host has not answered for long: nobody else is there to be told.
         """
         if self._core is None or self._core.run_id != run_id:
             return
@@ -140,12 +142,14 @@ class RunActor:
             self._start_owed(self._core)
         for subject in (subject_id,) if subject_id is not None else self._core.open_work:
             self._observe_soon(subject)
+        self._failing.demand_hope()
 
     async def passivate(self) -> bool:
         """Let go of the run if nothing is in flight; the actor is then free for another."""
         if self._in_flight or not self._mailbox.empty:
             return False
         self._core, self._raised = None, None
+        self._failing.clear()
         self._branches.rest()
         return True
 
@@ -196,19 +200,24 @@ class RunActor:
 
     async def _perform(self, core: RunCore, intent: Intent) -> None:
         """Issue one intent until the host has answered, and record what it answered."""
+        what = intent.intent_id
         for pause_s in itertools.chain(_HOST_RETRY_S, itertools.repeat(_HOST_RETRY_S[-1])):
             try:
                 outcome = await self._outcome(core, intent)
                 break
             except HostUnavailableError as error:
                 metrics.intent_tried(intent, IntentOutcome.HOST_UNAVAILABLE)
-                log.warning("host_unavailable", intent_id=intent.intent_id, error=str(error))
+                log.warning("host_unavailable", intent_id=what, error=str(error))
+                self._failing.note(what, error)
             except WorkerLostError as error:
                 metrics.intent_tried(intent, IntentOutcome.WORKER_LOST)
-                log.warning("branch_worker_lost", intent_id=intent.intent_id, error=str(error))
+                log.warning("branch_worker_lost", intent_id=what, error=str(error))
+                self._failing.note(what, error)
             await asyncio.sleep(pause_s)
             if self._core is not core or intent not in core.outbox:
+                self._failing.end(what)
                 return
+        self._failing.end(what)
         if outcome is None:
             return
         metrics.intent_tried(intent, _outcome_of(outcome))
@@ -274,7 +283,9 @@ class RunActor:
             except HostUnavailableError as error:
                 # The supervisor's sweep looks again; nothing is lost by giving up here.
                 log.warning("host_unavailable", subject_id=subject_id, error=str(error))
+                self._failing.note(subject_id, error)
                 return
+            self._failing.end(subject_id)
             if fact is not None:
                 await self._tell_fact(core.run_id, fact)
 

@@ -14,6 +14,7 @@ import structlog
 from pointsman.actors import metrics
 from pointsman.actors.clock import Clock
 from pointsman.actors.crash_points import CrashPoint, CrashPoints
+from pointsman.actors.failing import WaitsInVainError
 from pointsman.actors.messages import Answer, Message, Unavailable
 from pointsman.actors.metric_labels import LeaseLoss
 from pointsman.actors.pool import Pool, PoolExhaustedError
@@ -153,6 +154,10 @@ class Supervisor:
             self._sweeps_soon = True
         except RunInTroubleError:
             pass  # it was logged when it began to rest
+        except WaitsInVainError as error:
+            log.warning("run_waits_in_vain", run_id=run_id, error=str(error))
+            lease.calls_well = 0
+            self._troubles.begin(run_id, error)
         except (WorkerLostError, LeaseLostError) as error:
             log.warning("worker_lost", run_id=run_id, error=repr(error))
             await self._forget(lease, _why_lost(error))

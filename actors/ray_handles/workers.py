@@ -13,6 +13,7 @@ from ray.exceptions import RayActorError, RayTaskError
 from pointsman.actors.branches import BranchPool
 from pointsman.actors.clock import SystemClock
 from pointsman.actors.crash_points import CrashPoints
+from pointsman.actors.failing import WaitsInVainError
 from pointsman.actors.messages import Answer, Message
 from pointsman.actors.ray_handles.branches import RayBranchWorkers
 from pointsman.actors.ray_handles.calls import (
@@ -96,6 +97,8 @@ class RayWorker:
         except RayTaskError as error:
             if isinstance(error.cause, FencedError):
                 raise LeaseLostError(str(error.cause)) from error
+            if isinstance(error.cause, WaitsInVainError):
+                raise WaitsInVainError(str(error.cause)) from error
             if isinstance(error.cause, NotAssignedError):
                 raise WorkerLostError(str(error.cause)) from error
             raise

@@ -33,6 +33,11 @@ class InProcessWorker:
         """Die as a process does, between two steps."""
         self._dead = True
 
+    @property
+    def ended(self) -> bool:
+        """Whether there is no such process any more."""
+        return self._dead
+
     async def assign(self, run_id: str, fencing_token: int) -> None:
         self._demand_alive()
         await self._actor.assign(run_id, fencing_token)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine
 
 import pytest
 
+from pointsman.actors.failing import IN_VAIN_AFTER_MS
 from pointsman.actors.mailbox import Mailbox
 from pointsman.actors.messages import Answer, Message, Unavailable
 from pointsman.actors.pool import Pool
@@ -258,6 +259,41 @@ async def test_what_a_workers_own_work_raises_is_told_of_its_run(bench: Bench) -
             await asyncio.sleep(0)
     (item,) = bench.journal.troubles()
     assert "is poison" in item.detail
+
+
+@story
+async def test_a_person_is_told_of_a_run_whose_host_does_not_answer_until_it_does(
+    bench: Bench,
+) -> None:
+    wake, looks = InProcessWorker.wake, 0
+
+    async def counted(worker: InProcessWorker, run_id: str, subject: str | None = None) -> None:
+        nonlocal looks
+        looks += 1
+        await wake(worker, run_id, subject)
+
+    async def several_looks() -> None:
+        enough = looks + 4
+        await bench.until(lambda: looks >= enough)
+
+    bench.host.reachable = False
+    run_id = await bench.begin(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(InProcessWorker, "wake", counted)
+        await bench.supervisor.start()
+        await several_looks()
+        bench.clock.at_ms += IN_VAIN_AFTER_MS - 1
+        await several_looks()
+        assert bench.journal.troubles() == (), "a host is begun again in moments"
+        bench.clock.at_ms += 1
+        await bench.until(bench.journal.troubles)
+    (item,) = bench.journal.troubles()
+    assert item.run_id == run_id
+    assert "prepare" in item.detail
+    bench.host.reachable = True
+    await bench.until(lambda: bench.status(run_id) == "launched" and not bench.journal.troubles())
+    assert not any(each.ended for each in bench.workers.spawned), "its worker kept it"
+    await bench.supervisor.stop()
 
 
 @story
