@@ -44,6 +44,8 @@ from pointsman.runtime.journals import (
     open_journal_read_only,
 )
 from pointsman.runtime.problems import PointsmanError
+from pointsman.runtime.views.measures import Measures
+from pointsman.runtime.worktrees.counted import worktrees_on_disk
 
 __all__ = ["Runtime", "open_journal_read_only", "start_runtime"]
 
@@ -104,6 +106,9 @@ def start_runtime(
         url = f"http://{_LOOPBACK}:{listener.getsockname()[1]}"
         token = discovery.operator_token(data)
         undo.enter_context(counting(data.metrics))
+        # Before anybody commits: it counts what is committed from here on.
+        worktrees = partial(worktrees_on_disk, data.workspaces)
+        measures = Measures(journal, SystemClock(), data.metrics, worktrees)
         _begin_to_load_the_gateway()
         undo.enter_context(_ray(data))
         host = spawn_host(partial(in_actors.host, data), _SHARD)
@@ -125,6 +130,7 @@ def start_runtime(
             supervisor,
             host,
             historian,
+            measures,
             shard=_SHARD,
             fires_schedules=lasting,
         )

@@ -29,7 +29,6 @@ from pointsman.runtime.gateway.scraping import Scraping
 from pointsman.runtime.hosts.assembly import output_logs
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.views.measures import Measures
-from pointsman.runtime.worktrees.counted import worktrees_on_disk
 from pointsman.storage.journal import Journal
 
 _START_PATIENCE_S: Final = 60.0
@@ -44,6 +43,7 @@ def serving(
     supervisor: RaySupervisor,
     host: RemoteHost,
     historian: RemoteHistorian,
+    measures: Measures,
     *,
     shard: int,
     fires_schedules: bool,
@@ -54,8 +54,6 @@ def serving(
     operations = Operations(journal, supervisor, host, mint)
     scheduling = Scheduling(journal, operations.start, SystemClock(), fires=fires_schedules)
     logs_of = partial(output_logs, data)
-    worktrees = partial(worktrees_on_disk, data.workspaces)
-    measures = Measures(journal, SystemClock(), data.metrics, worktrees)
     scraping = Scraping(measures, supervisor, metrics_token(data))
     app = create_app(
         operations, journal, token, logs_of, scheduling, scraping, historian, stopping.is_set

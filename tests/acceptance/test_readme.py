@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from pointsman.actors.metrics import DECLARED
 from pointsman.runtime import discovery
 from pointsman.runtime.cli.exit_codes import MEANINGS
 from tests.harness.command_line import PATIENCE_S, PROGRAM, CommandLine
@@ -80,6 +81,18 @@ def test_the_quoted_case_is_the_templates() -> None:
     template = ROOT / "examples" / "templates" / "implement-check-review-fix"
     (quoted,) = blocks("case")
     assert any(quoted in cases.read_text() for cases in template.rglob("*.test.yaml"))
+
+
+def test_the_quoted_scrape_configuration_is_the_packaged_one() -> None:
+    packaged = ROOT / "examples" / "monitoring" / "prometheus.yml"
+    (quoted,) = blocks("scraping")
+    assert quoted in packaged.read_text(encoding="utf-8")
+
+
+def test_the_metrics_are_those_that_are_declared() -> None:
+    labels = {name: ", ".join(f"`{each}`" for each in it.labels) for name, it in DECLARED.items()}
+    rows = [f"| `{name}` | {labels[name]} | {DECLARED[name].help} |" for name in sorted(DECLARED)]
+    assert re.findall(r"^\| `pointsman_.*$", README, re.MULTILINE) == rows
 
 
 def test_the_exit_codes_are_those_of_the_program() -> None:
