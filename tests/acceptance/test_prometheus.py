@@ -166,6 +166,27 @@ def test_killed_workers_take_no_count_of_the_journal_along(
     assert written.position - kills <= counted <= written.position
 
 
+def test_after_a_kill_of_everything_the_counts_are_of_what_was_committed_since(
+    server: Server, prometheus: Prometheus
+) -> None:
+    run_id = server.begin("over-the-kill")
+    server.until(run_id, "running")
+    server.kill()
+    before = Written(server)
+    server.start()
+    server.until(run_id, "awaiting_review", 120)
+
+    def agree(written: Written) -> bool:
+        since = written.events - before.events
+        transitions = prometheus.number("pointsman_journal_transitions")
+        shown = by_label(prometheus, "pointsman_events_total", "event")
+        return transitions == written.position and shown == since
+
+    agrees(server, agree)
+    committed = prometheus.number("pointsman_commit_duration_seconds_count")
+    assert committed == Written(server).position - before.position
+
+
 def test_processes_that_come_and_go_leave_no_more_files_than_lived_at_once(
     server: Server,
 ) -> None:
