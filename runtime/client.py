@@ -37,7 +37,8 @@ from pointsman.runtime.gateway.workspaces import (
     WorkspaceView,
 )
 from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.views.queries import AttentionView, RunGraph, RunRow, RunView, TraceEntry
+from pointsman.runtime.views.attention import AttentionView
+from pointsman.runtime.views.queries import RunGraph, RunRow, RunView, TraceEntry
 from pointsman.runtime.workflows import WorkflowFile, WorkflowRow
 from pointsman.storage.history.limits import ROWS_MAX
 

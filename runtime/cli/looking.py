@@ -13,9 +13,10 @@ from pointsman.runtime import discovery
 from pointsman.runtime.cli import names, rendering, trace_lines
 from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
-from pointsman.runtime.cli.reach import reading
+from pointsman.runtime.cli.reach import Reader, reading
 from pointsman.runtime.cli.review_tables import show_reviews
 from pointsman.runtime.cli.terminal import table
+from pointsman.runtime.views.attention import AttentionView
 from pointsman.runtime.views.queries import RunView
 from pointsman.runtime.views.review_words import commit_in_short
 
@@ -134,17 +135,11 @@ def attention(call: Invocation, limit: int) -> int:
         items = reader.attention(limit)
         others = {
             item.item_id: rendering.other_steps(call, reader.run(item.run_id))
-            if item.kind == "awaiting_review"
+            if item.kind == "awaiting_review" and item.run_id is not None
             else []
             for item in items
         }
-        steps = {
-            item.item_id: rendering.first_step(call, reader.run(item.run_id), item.branch)
-            # A run in trouble may not even be readable; its item says all there is to do.
-            if item.kind != "run_in_trouble"
-            else None
-            for item in items
-        }
+        steps = {item.item_id: _first_step(call, reader, item) for item in items}
     if call.terminal.json:
         shown = [item.model_dump(mode="json") | {"next": steps[item.item_id]} for item in items]
         call.terminal.document({"items": shown})
@@ -153,7 +148,7 @@ def attention(call: Invocation, limit: int) -> int:
         call.terminal.say("Nothing waits for a person.")
     for item in items:
         place = f"{item.node} {item.branch}" if item.branch is not None else item.node
-        place = place or item.run_id
+        place = place or item.run_id or item.item_id
         call.terminal.show(f"{item.title}  ({place}, {ago(item.since)})", style="bold")
         call.terminal.show(f"  {' '.join(item.detail.split())}")
         if steps[item.item_id] is not None:
@@ -161,6 +156,16 @@ def attention(call: Invocation, limit: int) -> int:
         for step in others[item.item_id]:
             call.terminal.show(f"  {step}")
     return ExitCode.OK
+
+
+def _first_step(call: Invocation, reader: Reader, item: AttentionView) -> str | None:
+    """Return the command that a person would begin with."""
+    if item.schedule_id is not None:
+        return call.next_command("schedule", "show", item.schedule_id)
+    # A run in trouble may not even be readable; its item says all there is to do.
+    if item.run_id is None or item.kind == "run_in_trouble":
+        return None
+    return rendering.first_step(call, reader.run(item.run_id), item.branch)
 
 
 def logs(call: Invocation, name: str, *, follow: bool) -> int:

@@ -17,7 +17,8 @@ from pointsman.runtime.cli.terminal import Terminal
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.views import queries
-from pointsman.runtime.views.queries import AttentionView, RunRow, RunView, TraceEntry
+from pointsman.runtime.views.attention import AttentionView, attention
+from pointsman.runtime.views.queries import RunRow, RunView, TraceEntry
 from pointsman.storage.journal import Journal
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class JournalReader:
         return queries.graph(self._known(run_id), run_id).mermaid
 
     def attention(self, limit: int = 100) -> list[AttentionView]:
-        return queries.attention(self._journal, limit) if self._journal is not None else []
+        return attention(self._journal, limit) if self._journal is not None else []
 
     def _known(self, run_id: str) -> Journal:
         if self._journal is None:

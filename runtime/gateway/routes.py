@@ -23,6 +23,7 @@ from pointsman.runtime.gateway.workspaces import (
 )
 from pointsman.runtime.problems import PointsmanError, page_text
 from pointsman.runtime.views import queries
+from pointsman.runtime.views.attention import AttentionView, attention
 from pointsman.runtime.workflows import WorkflowFile
 from pointsman.storage.journal import Journal
 
@@ -51,7 +52,7 @@ class TracePage(Model):
 class AttentionPage(Model):
     """What waits for a person, longest waiting first."""
 
-    items: list[queries.AttentionView]
+    items: list[AttentionView]
 
 
 def health(operations: Operations) -> APIRouter:
@@ -103,7 +104,7 @@ def reads(journal: Journal) -> APIRouter:
 
     @router.get("/attention")
     async def list_attention(limit: Limit = 100) -> AttentionPage:
-        return AttentionPage(items=queries.attention(journal, limit))
+        return AttentionPage(items=attention(journal, limit))
 
     @router.get("/limits")
     async def list_limits() -> dict[str, int]:

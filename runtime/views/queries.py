@@ -12,10 +12,11 @@ from pointsman.graph.definition import GateDeciders
 from pointsman.graph.draw import mermaid
 from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.project import project
-from pointsman.graph.projection import AttentionItem, RunSummary
+from pointsman.graph.projection import RunSummary
 from pointsman.graph.run import Run, RunState, Visit
 from pointsman.graph.visited import taken
 from pointsman.runtime.problems import PointsmanError
+from pointsman.runtime.views.attention import AttentionView, item_view
 from pointsman.runtime.views.review_views import (
     GateReviewView,
     ReviewView,
@@ -37,7 +38,6 @@ from pointsman.storage.journal import Journal
 
 __all__ = [
     "AttemptView",
-    "AttentionView",
     "GateView",
     "ReportView",
     "RequestView",
@@ -49,7 +49,6 @@ __all__ = [
     "TraceEntry",
     "UnresolvedView",
     "WorkflowView",
-    "attention",
     "graph",
     "known_run",
     "known_summary",
@@ -84,20 +83,6 @@ class GateView(Model):
     head_commit: str | None = None
     deciders: GateDeciders | None = None
     review: GateReviewView | None = None
-
-
-class AttentionView(Model):
-    """Something that waits for a person."""
-
-    item_id: str
-    run_id: str
-    kind: str
-    node: str
-    title: str
-    detail: str
-    since: str
-    thread_id: str | None
-    branch: str | None = None
 
 
 class RunRow(Model):
@@ -180,7 +165,7 @@ def known_summary(journal: Journal, run_id: str) -> RunSummary:
 def run_view(journal: Journal, run_id: str) -> RunView:
     """Return a run as it is now; raises ``run_unknown``."""
     view = view_of(known_run(journal, run_id))
-    troubles = [_attention(each) for each in journal.troubles() if each.run_id == run_id]
+    troubles = [item_view(each) for each in journal.troubles() if each.run_id == run_id]
     return view.model_copy(update={"attention": [*troubles, *view.attention]})
 
 
@@ -221,7 +206,7 @@ def view_of(run: Run) -> RunView:
         open_work=list(projection.summary.open_work),
         processes_left=run.processes_left_count,
         allowed_actions=list(allowed_actions(run)),
-        attention=[_attention(item) for item in projection.attention],
+        attention=[item_view(item) for item in projection.attention],
         version=run.version,
         started_at=timestamp(run.started_at_ms),
         updated_at=timestamp(run.updated_at_ms),
@@ -252,20 +237,6 @@ def _unresolved(run: Run, visit: Visit | None) -> UnresolvedView | None:
     return unresolved_view(why)
 
 
-def _attention(item: AttentionItem) -> AttentionView:
-    return AttentionView(
-        item_id=item.item_id,
-        run_id=item.run_id,
-        kind=item.kind.value,
-        node=item.node,
-        title=item.title,
-        detail=item.detail,
-        since=timestamp(item.since_ms),
-        thread_id=item.thread_id,
-        branch=item.branch,
-    )
-
-
 def _row(summary: RunSummary) -> RunRow:
     return RunRow(
         run_id=summary.run_id,
@@ -285,12 +256,6 @@ def runs(
 ) -> list[RunRow]:
     """Return runs in any of the states (all, if none are named), newest first."""
     return [_row(summary) for summary in journal.runs(states, limit)]
-
-
-def attention(journal: Journal, limit: int = 100) -> list[AttentionView]:
-    """Return what waits for a person, longest waiting first; runs in trouble come before all."""
-    items = (*journal.troubles(), *journal.attention(limit))
-    return [_attention(item) for item in items[:limit]]
 
 
 def trace(

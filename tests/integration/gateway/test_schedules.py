@@ -147,6 +147,23 @@ def test_a_definition_that_broke_is_refused_with_its_reason_and_the_schedule_goe
     assert good.state == "dispatched"
 
 
+def test_a_person_is_told_of_a_schedule_that_could_not_start_until_it_can(
+    bench: ScheduleBench,
+) -> None:
+    bench.put()
+    whole = bench.server.host.repository
+    bench.server.host.repository = RepositoryRefused(
+        code="repository_empty", message="there is no commit", mend=""
+    )
+    bench.at("2026-12-01T02:00+00:00")
+    (item,) = bench.server.client.attention()
+    assert (item.kind, item.run_id, item.schedule_id) == ("schedule_refused", None, "nightly")
+    assert "no commit" in item.detail
+    bench.server.host.repository = whole
+    bench.at("2026-12-02T02:00+00:00")
+    assert "schedule_refused" not in {each.kind for each in bench.server.client.attention()}
+
+
 def test_what_a_manual_start_would_be_refused_refuses_an_occurrence_too(
     bench: ScheduleBench,
 ) -> None:
