@@ -8,6 +8,7 @@ from pointsman.graph import ids
 from pointsman.graph.run import RunState
 from tests.simulation.chance import Chance
 from tests.simulation.cluster import Cluster
+from tests.simulation.host_state import place_of
 from tests.simulation.loop import Process, pause
 
 _AT_GATE: Final = RunState.AWAITING_REVIEW
@@ -88,11 +89,14 @@ class Chaos:
         self._cluster.chronicle.count("jumps of the clock")
 
     def _move_head(self) -> None:
-        """Commit by hand to some run's branch, best while somebody is to approve it."""
+        """Commit by hand to what some run reviews, best while somebody is to approve it."""
         machine, runs = self._cluster.machine, self._cluster.chronicle.latest.values()
         own = [(run, ids.workspace_key(run.run_id)) for run in runs]
-        there = [key for _, key in own if key in machine.worktrees]
-        at_gate = [key for run, key in own if key in there and run.state is _AT_GATE]
+        reviewed = [
+            (run, place_of(review.change)) for run in runs for review in run.reviews.values()
+        ]
+        there = [place for _, place in (*own, *reviewed) if place in machine.heads]
+        at_gate = [place for run, place in reviewed if run.state is _AT_GATE]
         if there:
             machine.commit(self._chance.pick(at_gate or there))
             self._cluster.chronicle.count("moves of a head")

@@ -15,6 +15,7 @@ from pointsman.actors.host import (
     RepositoryState,
 )
 from pointsman.graph import intents
+from pointsman.graph.changes import RemoteRef, WorkspaceHead
 from pointsman.graph.evidence import Checkout, HeadReading
 from pointsman.graph.intents import Intent
 from pointsman.graph.model import JsonScalar
@@ -35,7 +36,7 @@ from pointsman.graph.work import (
 )
 from tests.simulation.chance import Chance
 from tests.simulation.faults import Faults
-from tests.simulation.host_state import AgentWork, Effect, Machine, Turn
+from tests.simulation.host_state import AgentWork, Effect, Machine, Turn, place_of
 from tests.simulation.loop import Process, ProcessDiedError, pause
 
 Ref = dict[str, JsonScalar]
@@ -98,16 +99,18 @@ class SimulatedHost:
         return await self._repeatable(order, key, act)
 
     async def freeze_change(self, order: intents.FreezeChange) -> Receipt:
-        own = f"wf:{order.run_id}:primary"
+        place = place_of(order.change)
 
         def act() -> Ref:
-            if own not in self._machine.worktrees:
+            if isinstance(order.change, RemoteRef) and place not in self._machine.heads:
+                self._machine.commit(place)  # it was there all the time
+            if isinstance(order.change, WorkspaceHead) and place not in self._machine.worktrees:
                 raise Refused("workspace_missing")
-            head = self._machine.heads[own]
+            head = self._machine.heads[place]
             self._note(order, order.review_set_id)
             return {"frozen_commit": head, "base_commit": order.base_commit, "diff_stat": ""}
 
-        return await self._repeatable(order, own, act)
+        return await self._repeatable(order, place, act)
 
     async def verify_checkout(self, order: intents.VerifyCheckout) -> Checkout:
         await pause(self._chance.spread(0.001, 0.1))
@@ -121,7 +124,7 @@ class SimulatedHost:
         await pause(self._chance.spread(0.001, 0.1))
         if self._chance.happens(self._faults.lookup_unknown):
             return HeadReading(head_commit=None, unavailable="git does not answer")
-        return HeadReading(head_commit=self._machine.heads.get(f"wf:{order.run_id}:primary"))
+        return HeadReading(head_commit=self._machine.heads.get(place_of(order.change)))
 
     async def workspaces(self) -> tuple[KeptWorkspace, ...]:
         return ()

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pointsman.graph.changes import RemoteRef, WorkspaceHead
 from pointsman.graph.intents import PrepareWorkspace
 from pointsman.graph.work import (
     BackgroundTask,
@@ -79,6 +80,11 @@ class Effect:
     receipt: Receipt | None = None
 
 
+def place_of(change: WorkspaceHead | RemoteRef) -> str:
+    """Name where the change under review has its head."""
+    return change.workspace_key if isinstance(change, WorkspaceHead) else change.ref
+
+
 @dataclass
 class Machine:
     """The durable map by key, and the work. ``wake`` tells the host that something changed."""
@@ -104,10 +110,10 @@ class Machine:
         """Write an act down, and have it checked."""
         self.chronicle.acted(Act(self.now_s(), kind, key, subject, run_id))
 
-    def commit(self, workspace_key: str) -> None:
-        """Move the head of a worktree."""
-        self.heads[workspace_key] = f"{next(self._commits):040x}"
-        self.head_moved_s[workspace_key] = self.now_s()
+    def commit(self, place: str) -> None:
+        """Move a head: a worktree's, or that of a ref at a remote."""
+        self.heads[place] = f"{next(self._commits):040x}"
+        self.head_moved_s[place] = self.now_s()
 
     def check(self, check_id: str) -> CheckState:
         """Return what is known of a check."""

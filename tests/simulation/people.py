@@ -61,7 +61,7 @@ class People:
             run_id=run_id,
             workflow=workflow,
             definition_source="simulation",
-            inputs={"task": f"task {number}"},
+            inputs={name: f"{name}-{number}" for name in workflow.inputs},
             repository="/repo",
             base_commit=BASE_COMMIT,
             base_branch="main",

@@ -28,7 +28,7 @@ from tests.simulation.faults import Faults
 from tests.simulation.host_state import Machine
 from tests.simulation.loop import SimulatedLoop, StuckError, pause
 from tests.simulation.people import People
-from tests.simulation.workflows import WORKFLOWS
+from tests.simulation.workflows import drawn
 
 _HOUR_S: Final = 3600.0
 STEPS_MAX: Final = 2_000_000
@@ -140,7 +140,7 @@ class World:
     async def _begin(self, number: int) -> None:
         chance = self.chance.child(f"run {number}")
         await pause(chance.spread(1, 4 * _HOUR_S))
-        await self.people.start(chance.pick(WORKFLOWS), number)
+        await self.people.start(drawn(chance.child("workflow")), number)
 
     def _all_ended(self) -> bool:
         return all(run.ended for run in self.chronicle.latest.values())

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
-from pointsman.graph import ids
 from pointsman.graph.events import GateDecided
 from pointsman.graph.results import GateDecision
 from pointsman.graph.review_events import (
     BranchEnded,
     BranchOutcome,
+    ChangeFrozen,
     HeadCompared,
     JoinCommitted,
     JoinOutcome,
@@ -17,7 +17,7 @@ from pointsman.graph.review_events import (
 from pointsman.graph.run import Run
 from pointsman.storage.journal import Transition
 from tests.simulation.chronicle import Checker
-from tests.simulation.host_state import Machine
+from tests.simulation.host_state import Machine, place_of
 
 # How long an approval may be on its way after the head was read.
 _MOMENT_S: Final = 900.0
@@ -78,15 +78,19 @@ class FreshApproval(Checker):
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
+        self._places: dict[str, str] = {}
 
     def committed(self, transition: Transition, before: Run | None) -> Iterator[str]:
-        machine, key = self._machine, ids.workspace_key(transition.run_id)
+        machine = self._machine
         for each in transition.events:
             event = each.event
+            if isinstance(event, ChangeFrozen):
+                self._places[event.review_set_id] = place_of(event.change)
             if not isinstance(event, GateDecided) or event.review_set_id is None:
                 continue
             if event.decision is not GateDecision.APPROVE:
                 continue
-            unmoved_s = machine.now_s() - machine.head_moved_s.get(key, 0.0)
-            if machine.heads.get(key) != event.commit and unmoved_s > _MOMENT_S:
+            place = self._places[event.review_set_id]
+            unmoved_s = machine.now_s() - machine.head_moved_s.get(place, 0.0)
+            if machine.heads.get(place) != event.commit and unmoved_s > _MOMENT_S:
                 yield f"{event.gate_id}: approved though the head had moved {unmoved_s:.0f} s ago"
