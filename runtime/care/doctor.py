@@ -186,7 +186,7 @@ def _permissions(data: DataDirectory) -> Iterator[Result]:
         return
     wrong = [
         str(path)
-        for path in (data.path, data.operator_token, data.journal / "data.mdb")
+        for path in (data.path, data.operator_token, data.metrics_token, data.journal / "data.mdb")
         if path.exists()
         and path.stat().st_mode & 0o077
         # What is inside a folder that is its owner's alone is out of reach of others.
