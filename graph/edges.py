@@ -43,6 +43,11 @@ class Declared(NamedTuple):
     target: RouteTarget
     leaves_result: bool
 
+    @property
+    def key(self) -> str:
+        """What names the route in events and counters, such as ``verdict/rules/0``."""
+        return "/".join(map(str, self.where[1:]))
+
 
 class Edge(NamedTuple):
     """One way from node to node. ``bounded``: it carries a repeat of its own."""
@@ -101,14 +106,21 @@ def _route_edges(workflow: Workflow, declared: Iterable[Declared]) -> Iterator[E
             yield Edge(route.source, to, EdgeKind.VISIT_LIMIT, where, False, leaves_result)
 
 
-def _group_edges(workflow: Workflow) -> Iterator[Edge]:
-    """Lead each group to its join, and to the whole-run exit when its branches do not fit."""
+def _group_edges(workflow: Workflow, declared: Iterable[Declared]) -> Iterator[Edge]:
+    """Lead each group to its join, and to the bound's exit when its branches do not fit."""
+    limited = [each for each in declared if each.target.repeat is not None]
     for name, node in workflow.nodes.items():
-        if isinstance(node, ParallelNode):
-            yield Edge(name, node.join, EdgeKind.JOIN, ("nodes", name, "join"), False, True)
-            if workflow.visits.at_limit is not None:
-                where = ("visits", "at_limit")
-                yield Edge(name, workflow.visits.at_limit, EdgeKind.VISIT_LIMIT, where, False, True)
+        if not isinstance(node, ParallelNode):
+            continue
+        yield Edge(name, node.join, EdgeKind.JOIN, ("nodes", name, "join"), False, True)
+        if workflow.visits.at_limit is not None:
+            where: Where = ("visits", "at_limit")
+            yield Edge(name, workflow.visits.at_limit, EdgeKind.VISIT_LIMIT, where, False, True)
+            continue
+        for route in limited:
+            if route.target.to == name and route.target.repeat is not None:
+                where, to = (*route.where, "repeat", "at_limit"), route.target.repeat.at_limit
+                yield Edge(name, to, EdgeKind.VISIT_LIMIT, where, False, True)
 
 
 class Graph:
@@ -127,7 +139,10 @@ class Graph:
         """Every edge between nodes that exist."""
         return tuple(
             edge
-            for edge in (*_route_edges(self.workflow, self.routes), *_group_edges(self.workflow))
+            for edge in (
+                *_route_edges(self.workflow, self.routes),
+                *_group_edges(self.workflow, self.routes),
+            )
             if edge.to in self.workflow.nodes
         )
 

@@ -131,10 +131,10 @@ def _attempted(run: Run, event: work.AttemptEvent, at_ms: int) -> Run:
 
 
 def _routed(run: Run, event: ev.RouteTaken) -> Run:
-    if not event.counted:
-        return run
-    counts = {**run.route_counts, event.route: run.route_counts.get(event.route, 0) + 1}
-    return run.model_copy(update={"route_counts": counts})
+    counts = run.route_counts
+    if event.counted:
+        counts = {**counts, event.route: counts.get(event.route, 0) + 1}
+    return run.model_copy(update={"route_counts": counts, "last_route": event.route})
 
 
 def _entered(run: Run, event: ev.NodeEntered, at_ms: int) -> Run:

@@ -12,7 +12,9 @@ from pointsman.graph.definition import (
     JoinNode,
     ParallelNode,
     RouteTarget,
+    Workflow,
 )
+from pointsman.graph.edges import routes
 from pointsman.graph.events import (
     Event,
     NodeEntered,
@@ -76,8 +78,11 @@ def review_again(run: Run, visit: Visit, group: str) -> tuple[Event, ...]:
 
 
 def turn_aside(run: Run, visit: Visit, needed: int) -> tuple[Event, ...]:
-    """Take the whole-run exit from a group whose branches have too few visits left (§10.5)."""
-    exit_ = run.workflow.visits.at_limit
+    """Take the bound's exit from a group whose branches have too few visits left (§10.5).
+
+    Like any other refusal it is the whole run's, else that of the route that led here (§10.3).
+    """
+    exit_ = run.workflow.visits.at_limit or _limit_of(run.workflow, run.last_route)
     if exit_ is None:
         left, bound = run.visits_left, run.workflow.visits.max
         detail = f"{needed} branches need a visit each; {left} of {bound} are left"
@@ -97,6 +102,13 @@ def turn_aside(run: Run, visit: Visit, needed: int) -> tuple[Event, ...]:
         to=exit_,
     )
     return (taken, *_enter(run, exit_))
+
+
+def _limit_of(workflow: Workflow, key: str | None) -> str | None:
+    """Return the limit destination of the route with this key, if it has one."""
+    found = (each.target.repeat for each in routes(workflow) if each.key == key)
+    repeat = next(found, None)
+    return repeat.at_limit if repeat is not None else None
 
 
 def _decide(run: Run, visit: Visit, node: DecisionNode) -> tuple[Event, ...]:

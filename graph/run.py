@@ -132,7 +132,7 @@ class Run(Model):
     """One run as of ``version`` events (the next sequence number).
 
     ``reviews`` holds the latest review set by its join; ``workspaces_to_release`` are reviewers'
-    worktrees of earlier ones.
+    worktrees of earlier ones. ``last_route`` is the key of the route that was taken last.
     """
 
     run_id: str
@@ -158,6 +158,7 @@ class Run(Model):
     visits_used: int = 0
     visit_counts: dict[str, int] = {}
     route_counts: dict[str, int] = {}
+    last_route: str | None = None
     results: dict[str, NodeResult] = {}
     reviews: dict[str, ReviewSet] = {}
     workspaces_to_release: tuple[str, ...] = ()

@@ -31,7 +31,7 @@ from pointsman.storage.upcasts import UPCASTS, UpcastTable, upcast
 T = TypeVar("T")
 
 # Of tables, keys and derived rows. A newer one is refused, an older one migrated (``migration``).
-LAYOUT_VERSION: Final = 2
+LAYOUT_VERSION: Final = 3
 _CHECKSUM_BYTES: Final = 4
 
 
@@ -81,7 +81,7 @@ class RunRow(Model):
 
 FORMAT: Final = Schema("format", 1, TypeAdapter(FormatRow))
 EVENT: Final = Schema("event", 2, TypeAdapter(RecordedEvent))
-CHECKPOINT: Final = Schema("run", 2, TypeAdapter(Run))
+CHECKPOINT: Final = Schema("run", 3, TypeAdapter(Run))
 RUN_ROW: Final = Schema("summary", 2, TypeAdapter(RunRow))
 PROJECTION: Final = Schema("projection", 1, TypeAdapter(Projection))
 INTENT: Final[Schema[Intent]] = Schema("intent", 2, TypeAdapter(Intent))

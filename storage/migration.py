@@ -41,6 +41,8 @@ class Step:
 STEPS: Final[Mapping[int, Step]] = {
     # Parallel reviews: the shapes of checkpoints, intents, deadlines and attention items changed.
     1: Step(derives_anew=True),
+    # Checkpoints name the route that was taken last.
+    2: Step(derives_anew=True),
 }
 
 

@@ -18,6 +18,7 @@ from pointsman.graph import commands as cmd
 from pointsman.graph.advance import advance
 from pointsman.graph.decide import decide
 from pointsman.graph.events import RecordedEvent
+from pointsman.graph.evidence import HeadReading
 from pointsman.graph.evolve import fold
 from pointsman.graph.project import project
 from pointsman.graph.replies import Accepted
@@ -36,13 +37,34 @@ from pointsman.storage.keys import FORMAT_KEY, Table
 from pointsman.storage.lmdb_environment import MAP_SIZE_BYTES, Environment, Txn
 from pointsman.storage.lmdb_journal import LmdbJournal
 from pointsman.storage.migration import format_of
-from tests.harness.golden_journal import AT_CHECK, AT_GATE, COMPLETED, UNRESOLVED
+from tests.harness.golden_journal import (
+    ASKING,
+    AT_CHECK,
+    AT_GATE,
+    COMPLETED,
+    REVIEWED,
+    REVIEWING,
+    UNRESOLVED,
+)
 from tests.harness.keeping_process import KeepingProcess
+from tests.harness.reviews import FROZEN
 
 GOLDEN: Final = Path(__file__).parent / "journals"
 FORMATS: Final = tuple(range(1, LAYOUT_VERSION + 1))
 OLDER: Final = FORMATS[:-1]
 LATER_MS: Final = 2_000_000_000_000
+FIRST: Final = {
+    AT_GATE: RunState.AWAITING_REVIEW,
+    UNRESOLVED: RunState.UNRESOLVED,
+    AT_CHECK: RunState.RUNNING,
+    COMPLETED: RunState.COMPLETED,
+}
+FURTHER: Final = {
+    REVIEWED: RunState.AWAITING_REVIEW,
+    REVIEWING: RunState.RUNNING,
+    ASKING: RunState.RUNNING,
+}
+STATES: Final = {1: FIRST, 2: FIRST, 3: {**FIRST, **FURTHER}}
 
 
 def data_of(format_: int, folder: Path) -> DataDirectory:
@@ -88,16 +110,11 @@ def test_there_is_a_golden_journal_of_every_format_and_of_no_other() -> None:
 def test_a_golden_journal_opens_verifies_and_goes_on(format_: int, tmp_path: Path) -> None:
     data = data_of(format_, tmp_path)
     assert migrated(data) == 0
-    assert verify_data(data) == (4, ())
+    assert verify_data(data) == (len(STATES[format_]), ())
     journal = LmdbJournal.open(data.journal)
     try:
         states = {summary.run_id: summary.state for summary in journal.runs()}
-        assert states == {
-            AT_GATE: RunState.AWAITING_REVIEW,
-            UNRESOLVED: RunState.UNRESOLVED,
-            AT_CHECK: RunState.RUNNING,
-            COMPLETED: RunState.COMPLETED,
-        }
+        assert states == STATES[format_]
         waiting = journal.run(AT_GATE)
         assert waiting is not None
         assert waiting.visit is not None
@@ -121,7 +138,50 @@ def test_a_golden_journal_opens_verifies_and_goes_on(format_: int, tmp_path: Pat
         assert send(journal, UNRESOLVED, retry).state is RunState.RUNNING
     finally:
         journal.close()
-    assert verify_data(data) == (4, ())
+    assert verify_data(data) == (len(STATES[format_]), ())
+
+
+@pytest.mark.parametrize("format_", [each for each in FORMATS if REVIEWED in STATES[each]])
+def test_reviews_questions_and_schedules_of_a_golden_journal_go_on(
+    format_: int, tmp_path: Path
+) -> None:
+    data = data_of(format_, tmp_path)
+    assert migrated(data) == 0
+    journal = LmdbJournal.open(data.journal)
+    try:
+        reviewed = journal.run(REVIEWED)
+        assert reviewed is not None
+        assert reviewed.visit is not None
+        assert reviewed.visit.gate is not None
+        approve = cmd.DecideGate(
+            gate_id=reviewed.visit.gate.gate_id,
+            revision=reviewed.visit.gate.revision,
+            review_set_id=reviewed.reviews["review"].review_set_id,
+            decision=GateDecision.APPROVE,
+            decided_by="ann",
+            head=HeadReading(head_commit=FROZEN),
+        )
+        assert send(journal, REVIEWED, approve).state is RunState.COMPLETED
+        cancelled = send(journal, REVIEWING, cmd.CancelRun(requested_by="ann"))
+        assert cancelled.state is RunState.CANCELED
+        asking = journal.run(ASKING)
+        assert asking is not None
+        assert asking.visit is not None
+        assert asking.visit.attempt is not None
+        answer = cmd.AnswerNativeRequest(
+            attempt_id=asking.visit.attempt.attempt_id,
+            request_id="one",
+            allow=True,
+            answered_by="ann",
+        )
+        send(journal, ASKING, answer)
+        assert [each.kind for each in journal.outbox(ASKING)] == ["answer_request"]
+        (schedule,) = journal.schedules.schedules()
+        found = journal.schedules.occurrences(schedule.schedule_id)
+        assert [each.state for each in found] == ["refused", "dispatched"]
+    finally:
+        journal.close()
+    assert verify_data(data) == (len(STATES[format_]), ())
 
 
 @pytest.mark.parametrize("format_", OLDER)
@@ -140,8 +200,8 @@ def test_an_older_journal_is_not_changed_by_looking_and_is_backed_up_before_it_i
     assert migrated(data) == 0, "again there is nothing to do"
     # A backup of an older version is migrated when it is restored.
     restored = DataDirectory(tmp_path / "restored")
-    assert restore(backup, restored, LATER_MS).runs == 4
-    assert verify_data(restored) == (4, ())
+    assert restore(backup, restored, LATER_MS).runs == len(STATES[format_])
+    assert verify_data(restored) == (len(STATES[format_]), ())
 
 
 @pytest.mark.parametrize("format_", OLDER)
@@ -161,7 +221,7 @@ def test_a_killed_migration_is_begun_again(format_: int, tmp_path: Path) -> None
             process.ended()
             assert format_of(data.journal) in (format_, LAYOUT_VERSION)
     assert migrated(data) == 0
-    assert verify_data(data) == (4, ())
+    assert verify_data(data) == (len(STATES[format_]), ())
     assert read_manifest(backup).journal_format == format_
 
 
@@ -169,10 +229,10 @@ def test_what_was_derived_wrongly_is_derived_anew(tmp_path: Path) -> None:
     data = data_of(LAYOUT_VERSION, tmp_path)
     _behind_its_back(data, lambda txn: txn.clear(Table.OUTBOX))
     _, problems = verify_data(data)
-    assert {each.subject for each in problems} == {AT_CHECK}
+    assert {each.subject for each in problems} == {AT_CHECK, REVIEWED, REVIEWING}
     assert "migrate --rebuild" in problems[0].next
     assert command_line(["migrate", "--rebuild", "--data", str(data.path)]) == 0
-    assert verify_data(data) == (4, ())
+    assert verify_data(data) == (len(STATES[LAYOUT_VERSION]), ())
 
 
 def test_a_newer_journal_is_refused_by_every_command_and_left_alone(

@@ -24,6 +24,7 @@ READINGS: Final = (
         ("fork::test_the_fork_reserves_a_visit_for_each_branch",
          "fork::test_exactly_enough_visits_are_enough",
          "fork::test_too_few_visits_take_the_bounds_exit_and_nothing_is_frozen",
+         "fork::test_without_the_runs_exit_too_few_visits_take_that_of_the_route_to_the_group",
          "fork::test_too_few_visits_without_an_exit_wait_unresolved_and_nothing_is_frozen")),
     Row("6", "retries and visits",
         ("check::test_declared_retries_are_bounded",

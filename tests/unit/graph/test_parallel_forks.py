@@ -6,6 +6,7 @@ import pytest
 
 from pointsman.graph import commands as cmd
 from pointsman.graph.changes import RemoteRef, remote_ref
+from pointsman.graph.edges import EdgeKind, Graph
 from pointsman.graph.evolve import fold
 from pointsman.graph.intents import FreezeChange, ReadHead
 from pointsman.graph.owed import owed_intents
@@ -109,6 +110,21 @@ def test_too_few_visits_take_the_bounds_exit_and_nothing_is_frozen(visits_max: i
         *process.kinds(),
         *process.owed(),
     }
+
+
+def test_without_the_runs_exit_too_few_visits_take_that_of_the_route_to_the_group() -> None:
+    again = {"to": "reviewers", "repeat": {"max": 3, "at_limit": "look"}}
+    nodes = reviewed().model_dump(mode="json", exclude_none=True)["nodes"]
+    nodes["verdict"]["rules"][0].update(again)
+    process = ReviewProcess(reviewed(top={"visits": {"max": 10}}, **nodes)).fork()
+    process.complete(blockers=1)
+    process.see_head()
+    assert process.routes()[-2:] == [
+        ("verdict/rules/0", "rule", "reviewers"),
+        ("reviewers/branches", "visit_limit", "look"),
+    ]
+    assert process.state.state is RunState.AWAITING_REVIEW
+    assert "freeze_change" not in process.owed()
 
 
 def test_too_few_visits_without_an_exit_wait_unresolved_and_nothing_is_frozen() -> None:
@@ -269,3 +285,20 @@ def test_each_branch_keeps_the_inputs_it_was_forked_with() -> None:
     assert process.branch("code").inputs == {"note": "look here", "task": "greet"}
     assert set(process.branch("code").references) == {"note", "task"}
     assert process.branch("ux").inputs == {}
+
+
+def test_the_limit_of_a_route_to_a_group_is_an_edge_unless_the_run_has_its_own() -> None:
+    again = {"to": "reviewers", "repeat": {"max": 3, "at_limit": "look"}}
+    nodes = reviewed().model_dump(mode="json", exclude_none=True)["nodes"]
+    nodes["verdict"]["rules"][0].update(again)
+    for visits, where in (
+        ({"max": 10}, ("nodes", "verdict", "rules", 0, "repeat", "at_limit")),
+        ({"max": 10, "at_limit": "look"}, ("visits", "at_limit")),
+    ):
+        edges = Graph(reviewed(top={"visits": visits}, **nodes)).edges
+        found = [
+            each.where
+            for each in edges
+            if (each.source, each.to, each.kind) == ("reviewers", "look", EdgeKind.VISIT_LIMIT)
+        ]
+        assert found == [where]
