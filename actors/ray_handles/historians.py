@@ -13,6 +13,7 @@ from pointsman.actors.history import ArrowAnswer, HistoryUnavailableError
 from pointsman.actors.ray_handles.calls import options
 from pointsman.storage.history.errors import HistoryError
 from pointsman.storage.history.limits import Limits
+from pointsman.storage.history.memory import bound_memory
 from pointsman.storage.journal import JournalError
 
 if TYPE_CHECKING:  # which loads DuckDB, and only the actor needs it
@@ -32,6 +33,7 @@ class _HistorianActor:
 
     def __init__(self, factory: HistorianFactory) -> None:
         os.nice(_NICENESS)
+        bound_memory()
         self._historian = factory()
         self._historian.start()
 

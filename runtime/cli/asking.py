@@ -56,9 +56,10 @@ def _answer(call: Invocation, statement: str, rows_max: int) -> "Answer":
         with Client(server.url, server.token) as client:
             return client.sql(statement, rows_max)
     from pointsman.runtime import history
+    from pointsman.storage.history.memory import bounded_memory
     from pointsman.storage.history.sandbox import ask as ask_history
 
-    with history.opened(call.data) as opened:
+    with history.opened(call.data) as opened, bounded_memory():
         return ask_history(opened.connection(), statement, Limits(rows_max=rows_max))
 
 

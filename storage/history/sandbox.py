@@ -51,10 +51,10 @@ def ask(
                 return _taken(reader, limits)
         except duckdb.InterruptException as error:
             raise _too_long(limits) from error
-        except (duckdb.Error, pa.ArrowException, OSError) as error:
+        except (duckdb.Error, pa.ArrowException, OSError, MemoryError) as error:
             if bound.is_over:
                 raise _too_long(limits) from error
-            raise SqlFailedError(str(error)) from error
+            raise SqlFailedError(str(error) or "out of memory") from error
 
 
 def _taken(reader: pa.RecordBatchReader, limits: Limits) -> Answer:

@@ -4,6 +4,7 @@ Method: hostile statements on a real history beside a secret file; each is refus
 the history answers as before.
 """
 
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from pointsman.graph.run import Run
 from pointsman.storage.history.errors import SqlFailedError, SqlRefusedError, SqlTooLongError
 from pointsman.storage.history.history import History
 from pointsman.storage.history.limits import STATEMENT_CHARS_MAX, Limits
+from pointsman.storage.history.memory import bounded_memory
 from pointsman.storage.history.sandbox import ask
 from pointsman.storage.history.tables import TABLES
 from pointsman.storage.history.views import VIEWS
@@ -207,3 +209,22 @@ def test_every_table_and_view_can_be_read_and_described(history: History, name: 
 def test_a_statement_may_name_its_own_parts(history: History) -> None:
     query = "WITH mine AS (FROM runs) SELECT m.state, u FROM mine m, unnest([1, 2]) AS t(u)"
     assert len(answered(history.connection(), query)) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "printf('%2000000000d', 1)",
+        "format('{:>2000000000}', 1)",
+        "replace(printf('%100000d', 1), ' ', printf('%100000d', 1))",
+    ],
+)
+def test_a_text_of_gigabytes_fails_at_once_where_memory_is_bounded(
+    history: History, text: str
+) -> None:
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    with bounded_memory():
+        with pytest.raises(SqlFailedError):
+            ask(history.connection(), f"SELECT length({text}) AS n")
+        assert answered(history.connection(), "SELECT count(*) AS n FROM runs") == [{"n": 1}]
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
