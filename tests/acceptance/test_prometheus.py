@@ -86,21 +86,23 @@ def test_a_demonstration_is_seen_by_prometheus_as_the_journal_has_it(
     shown = Demonstration(server.data.path)
     shown.finish(shown.begin())
     agrees(server, lambda it: by_label(prometheus, "pointsman_runs", "state") == it.runs)
+    # The last worktrees are let go of beside the gate.
+    only_the_runs_own = {"role=primary": 1, "role=reviewer": 0}
+    wait_until(lambda: prometheus.ask("pointsman_worktrees") == only_the_runs_own, _PATIENCE_S)
+    agrees(server, lambda it: prometheus.number("pointsman_outbox_depth") == it.outbox == 0)
+    agrees(server, lambda it: by_label(prometheus, "pointsman_events_total", "event") == it.events)
     written = Written(server)
     assert written.runs == {RunState.AWAITING_REVIEW: 1}
     assert by_label(prometheus, "pointsman_attention_items", "kind") == written.waiting
-    agrees(server, lambda it: by_label(prometheus, "pointsman_events_total", "event") == it.events)
     assert prometheus.number("pointsman_reports_accepted_total") == 9
     assert written.events["report_accepted"] == 9
     assert prometheus.number("pointsman_journal_transitions") == written.position
     assert prometheus.number("pointsman_commit_duration_seconds_count") == written.position
-    assert prometheus.number("pointsman_outbox_depth") == written.outbox == 0
     assert prometheus.number("sum(pointsman_mailbox_depth)") == 0
     assert prometheus.ask("pointsman_provider_launches_total != 0") == {
         "outcome=taken,provider=scripted": written.events["attempt_launched"]
     }
     assert prometheus.ask("pointsman_host_connections") == {"host=local": 1, "host=remote": 0}
-    assert prometheus.ask("pointsman_worktrees") == {"role=primary": 1, "role=reviewer": 0}
     wait_until(lambda: prometheus.number("pointsman_history_lag_transitions") == 0, _PATIENCE_S)
 
 
