@@ -55,7 +55,7 @@ def told_again(process: Told) -> tuple[list[RecordedEvent], Run | None]:
     return recorded, run
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(definition=definitions(), steps=JOURNEYS, extra=st.none() | st.integers(0, 3))
 def test_every_run_of_every_valid_definition_keeps_the_laws(
     definition: Workflow, steps: list[tuple[str, int]], extra: int | None

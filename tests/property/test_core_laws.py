@@ -12,7 +12,7 @@ from tests.harness.core import Process, workflow
 from tests.harness.reviews import ReviewProcess, reviewed
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS, visits_max=st.integers(min_value=1, max_value=9), exit_=st.booleans())
 def test_whatever_happens_the_laws_hold_and_something_wakes_the_run(
     steps: list[tuple[str, int]], visits_max: int, exit_: bool
@@ -25,7 +25,7 @@ def test_whatever_happens_the_laws_hold_and_something_wakes_the_run(
     assert_lawful(process)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=JOURNEYS, visits_max=st.integers(min_value=2, max_value=20), exit_=st.booleans())
 def test_whatever_happens_to_reviewers_no_join_and_no_approval_lacks_what_it_needs(
     steps: list[tuple[str, int]], visits_max: int, exit_: bool

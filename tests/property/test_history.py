@@ -33,7 +33,6 @@ OTHER = RUN_ID[:-1] + "y"
 
 @settings(
     max_examples=25,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(

@@ -134,6 +134,5 @@ TestJournalTwins = JournalTwins.TestCase
 TestJournalTwins.settings = settings(
     max_examples=40,
     stateful_step_count=30,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -119,6 +119,5 @@ TestScheduleTwins = ScheduleTwins.TestCase
 TestScheduleTwins.settings = settings(
     max_examples=40,
     stateful_step_count=30,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -61,7 +61,7 @@ def test_a_change_of_the_clocks_by_half_an_hour_hides_no_slot_of_the_next_day() 
     assert midnight in takewhile(lambda slot: slot <= midnight, slots.after(before))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data(), CRONS, st.sampled_from(ZONES))
 def test_which_slots_there_are_does_not_depend_on_where_one_begins_to_look(
     data: st.DataObject, cron: str, zone: str
@@ -77,7 +77,7 @@ def test_which_slots_there_are_does_not_depend_on_where_one_begins_to_look(
     assert all(slot % MINUTE_MS == 0 for slot in whole)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data(), CRONS, st.sampled_from(ZONES), st.sampled_from(MissedSlots))
 def test_a_policy_starts_what_it_says(
     data: st.DataObject, cron: str, zone: str, missed: MissedSlots
@@ -102,7 +102,7 @@ class SetClock:
         return self.at_ms
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.data(),
     CRONS,

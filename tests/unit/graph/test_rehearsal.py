@@ -177,7 +177,7 @@ def answers_of(node: Node) -> st.SearchStrategy[Any]:
     return own | own | heads if relies else own
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(workflow=definitions(), data=st.data())
 def test_any_definition_with_any_answers_comes_to_rest(workflow: Workflow, data: Any) -> None:
     assert len(explain(workflow)) == len(workflow.nodes)

@@ -105,7 +105,7 @@ def test_a_complaint_is_about_the_kind_of_the_node_only() -> None:
     assert "'command' was unexpected" in complaint
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(workflow=definitions())
 def test_every_valid_definition_passes_the_schema(workflow: Workflow) -> None:
     document = workflow.model_dump(mode="json", by_alias=True, exclude_none=True)

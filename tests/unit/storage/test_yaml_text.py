@@ -151,7 +151,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(PIECES, max_size=25).map("".join))
 def test_what_both_parsers_accept_they_read_alike(text: str) -> None:
     """They differ in where an empty value stands, and in a few exotic texts that one refuses."""
