@@ -59,7 +59,7 @@ from pointsman.runtime.hosts.watch import Watch
 from pointsman.runtime.providers.base import Providers
 from pointsman.runtime.worktrees.bootstrap import InterruptedByCloseError
 from pointsman.runtime.worktrees.checks import check_command, inspect_check
-from pointsman.runtime.worktrees.git import GitTimeoutError
+from pointsman.runtime.worktrees.git import GitKilledError, GitTimeoutError
 from pointsman.runtime.worktrees.repositories import inspect_repository
 from pointsman.runtime.worktrees.workspaces import Worktrees
 
@@ -67,6 +67,10 @@ _QUICK_CALLS_MAX: Final = 8
 _LONG_CALLS_MAX: Final = 64
 
 AnswerT = TypeVar("AnswerT")
+_OF_THIS_MACHINE: Final = (
+    *(RecordCorruptError, RunnerError, GitKilledError, GitTimeoutError),
+    *(Timeout, OSError),
+)
 
 
 class LocalHost:
@@ -240,7 +244,7 @@ def _outside_trouble() -> Iterator[None]:
     """Tell the engine to come back, or to look the effect up, when this machine fails us."""
     try:
         yield
-    except (RecordCorruptError, RunnerError, GitTimeoutError, Timeout, OSError) as error:
+    except _OF_THIS_MACHINE as error:
         raise HostUnavailableError(f"{type(error).__name__}: {error}") from error
     except InterruptedByCloseError as error:
         raise HostUnavailableError("the host is closing") from error

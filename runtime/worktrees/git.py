@@ -5,6 +5,7 @@ Hooks are the repository's own business and stay on.
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Mapping
@@ -18,6 +19,11 @@ READ_TIMEOUT_S: Final = 60.0
 CHECKOUT_TIMEOUT_S: Final = 900.0
 PATHS_MAX: Final = 100
 _ROOM_BYTES_MIN: Final = 64 * 1024
+# A crash of git, or of a hook, is its own doing and comes again; these are others'.
+_FROM_OUTSIDE: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+_CHILD_KILLED: Final = re.compile(
+    rf"died of signal ({'|'.join(str(int(each)) for each in sorted(_FROM_OUTSIDE))})\b"
+)
 
 
 class GitError(Exception):
@@ -32,6 +38,14 @@ class GitTimeoutError(GitError):
     """Git took too long, which says nothing of the repository."""
 
 
+class GitKilledError(Exception):
+    """Somebody killed git, or what it had begun: what it was asked is to be asked again.
+
+    No ``GitError``, as it is no answer. With the machine going down, or short of memory, git may be
+    ended a moment before us, and what we took for its answer would stand for good.
+    """
+
+
 def git(
     folder: Path,
     *arguments: str,
@@ -41,6 +55,8 @@ def git(
     given: str | None = None,
 ) -> str:
     """Run git in a folder and return its output; raise ``GitError`` with its complaint.
+
+    Raises ``GitKilledError`` when it did not come to an answer.
 
     With a ``marker`` git and its hooks can be found by ``processes.marked`` if we die meanwhile.
     ``environment`` adds to the variables that git is given; ``given`` is what it reads.
@@ -75,6 +91,8 @@ def git(
         _wait(running, arguments[0], timeout_s, given)
         if running.returncode != 0:
             why = _content(complaint).decode("utf-8", "replace").strip()
+            if -running.returncode in _FROM_OUTSIDE or _CHILD_KILLED.search(why):
+                raise GitKilledError(f"git {arguments[0]} was killed")
             raise GitError(why or f"git {arguments[0]} ended with {running.returncode}")
         return _content(output).decode("utf-8", "surrogateescape")
 
@@ -106,7 +124,7 @@ def git_or_none(folder: Path, *arguments: str) -> str | None:
     """Run a question of git whose failure is an answer too."""
     try:
         return git(folder, *arguments)
-    except GitMissingError:
+    except (GitMissingError, GitTimeoutError):
         raise
     except GitError:
         return None
