@@ -6,14 +6,16 @@ again, which is the same to the last step.
 
 import argparse
 import gc
+import itertools
 import os
 import sys
+import threading
 import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
+from multiprocessing import get_context
 from typing import Final
 
 from rich.console import Console
@@ -44,17 +46,20 @@ def outcome(
 def outcomes(first: int, seconds: float) -> Iterator[Outcome]:
     """Run one seed after the other for a time, as many at once as there are cores."""
     workers = os.cpu_count() or 1
-    began = time.monotonic()
-    following = first
-    with ProcessPoolExecutor(workers, max_tasks_per_child=200) as pool:
-        running: set[Future[Outcome]] = set()
-        while running or time.monotonic() - began < seconds:
-            while len(running) < 2 * workers and time.monotonic() - began < seconds:
-                running.add(pool.submit(outcome, str(following)))
-                following += 1
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for each in done:
-                yield each.result()
+    end = time.monotonic() + seconds
+    room = threading.Semaphore(2 * workers)
+
+    def seeds() -> Iterator[str]:
+        for number in itertools.count(first):
+            room.acquire()
+            if time.monotonic() >= end:
+                return
+            yield str(number)
+
+    with get_context("spawn").Pool(workers, maxtasksperchild=200) as pool:
+        for found in pool.imap_unordered(outcome, seeds()):
+            room.release()
+            yield found
 
 
 def told(found: Outcome, console: Console) -> None:

@@ -5,7 +5,7 @@
 
 import sys
 import time
-from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import Final, NamedTuple
 
 from rich.console import Console
@@ -43,8 +43,8 @@ def main() -> int:
     """Return how many mistakes nobody noticed."""
     console = Console(highlight=False)
     missed = 0
-    with ProcessPoolExecutor(max_tasks_per_child=5) as pool:
-        for each in pool.map(noticed, range(len(PLANTED))):
+    with get_context("spawn").Pool(maxtasksperchild=5) as pool:
+        for each in pool.imap(noticed, range(len(PLANTED))):
             missed += each.seed is None
             seed = f"seed {each.seed}" if each.seed is not None else "MISSED"
             console.print(f"{seed:>8} {each.cpu_s:5.1f} s  {each.name}", soft_wrap=True)
