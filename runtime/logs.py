@@ -1,4 +1,7 @@
-"""Structured logs: one JSON object a line, appended to the data directory's ``server.log``.
+"""Structured logs, appended to the data directory's ``server.log``: one event a line.
+
+``POINTSMAN_LOG_FORMAT`` chooses JSON for programs or text for people, ``POINTSMAN_LOG_LEVEL`` how
+much there is. Every process of a server inherits both. ``log_events`` lists what may be logged.
 
 Every process of a server writes there: appends of single lines below the pipe size do not
 mix. Nothing is logged from ``graph/``, and no secret ever. What libraries warn of goes there
@@ -9,26 +12,53 @@ import io
 import logging
 import os
 from pathlib import Path
-from typing import TextIO, cast
+from typing import Final, TextIO, TypeVar, cast
 
 import structlog
 
+from pointsman.runtime.problems import PointsmanError
+
+ChoiceT = TypeVar("ChoiceT")
+
+
+LEVEL_VARIABLE: Final = "POINTSMAN_LOG_LEVEL"
+FORMAT_VARIABLE: Final = "POINTSMAN_LOG_FORMAT"
+_LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+_RENDERERS: Final[dict[str, structlog.typing.Processor]] = {
+    "json": structlog.processors.JSONRenderer(),
+    "console": structlog.dev.ConsoleRenderer(colors=False, pad_event_to=24),
+}
+
 
 def configure(path: Path) -> None:
-    """Send this process's log to a file, with times and stable event names."""
+    """Send this process's log to a file, with times and stable event names.
+
+    Raises ``config_invalid`` for a level or a format that there is not.
+    """
+    level = _chosen(LEVEL_VARIABLE, "info", _LEVELS)
+    renderer = _chosen(FORMAT_VARIABLE, "json", _RENDERERS)
     structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(level),
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             _with_process,
             structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
+            renderer,
         ],
         logger_factory=structlog.WriteLoggerFactory(cast("TextIO", _LogFile(path))),
         cache_logger_on_first_use=True,
     )
     logging.getLogger().handlers = [_FromLibraries(logging.WARNING)]
+
+
+def _chosen(variable: str, default: str, known: dict[str, ChoiceT]) -> ChoiceT:
+    name = os.environ.get(variable) or default
+    if name not in known:
+        told = f"{variable} is {name[:80]!r}; it may be {', '.join(known)}"
+        raise PointsmanError("config_invalid", told)
+    return known[name]
 
 
 class _LogFile(io.TextIOBase):

@@ -9,6 +9,7 @@ import pytest
 import structlog
 
 from pointsman.runtime import logs
+from pointsman.runtime.problems import PointsmanError
 
 
 @pytest.fixture(autouse=True)
@@ -45,3 +46,28 @@ def test_stack_traces_of_libraries_go_to_the_log_and_not_to_the_terminal(
     told = json.loads((tmp_path / "server.log").read_text())
     assert told["logger"] == "library.inner"
     assert "ValueError: inside" in told["exception"]
+
+
+def test_people_may_have_text_and_less_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(logs.FORMAT_VARIABLE, "console")
+    monkeypatch.setenv(logs.LEVEL_VARIABLE, "warning")
+    logs.configure(tmp_path / "server.log")
+    log = structlog.get_logger()
+    log.info("run_leased", run_id="r")
+    log.warning("worker_lost", run_id="r")
+    (line,) = (tmp_path / "server.log").read_text().splitlines()
+    assert "worker_lost" in line
+    assert "run_id=r" in line
+
+
+@pytest.mark.parametrize("variable", [logs.LEVEL_VARIABLE, logs.FORMAT_VARIABLE])
+def test_a_choice_that_there_is_not_is_refused_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "loud")
+    with pytest.raises(PointsmanError, match="loud") as refused:
+        logs.configure(tmp_path / "server.log")
+    assert refused.value.code == "config_invalid"
+    assert variable in refused.value.message
