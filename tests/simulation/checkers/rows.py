@@ -53,7 +53,9 @@ class WakeSources(Checker):
         due = {each.deadline_id for each in stored.deadlines}
         owed = {each.intent_id for each in stored.outbox}
         for _, attempt in attempts_in_force(run):
-            counts = attempt.status is AttemptStatus.LAUNCHED and not attempt.timed_out
+            # Of a turn that nobody can tell of, what there may be is ended, and then looked at.
+            ending = attempt.timed_out or attempt.turn_unknown is not None
+            counts = attempt.status is AttemptStatus.LAUNCHED and not ending
             stands_still = attempt.requests or attempt.resume_owed
             if counts and not stands_still and f"{attempt.attempt_id}:timeout" not in due:
                 yield f"{attempt.attempt_id}: nothing bounds its time"
