@@ -33,7 +33,7 @@ from pointsman.runtime.worktrees.checks import (
     check_environment,
     check_spec,
 )
-from pointsman.runtime.worktrees.git import head_commit
+from pointsman.runtime.worktrees.git import GitKilledError, head_commit
 from pointsman.runtime.worktrees.workspaces import (
     Workspace,
     WorkspaceRefusedError,
@@ -73,8 +73,7 @@ class Places:
             return rejected(order.intent_id, restored.REASON, why)
         unwanted = self._unwanted(order.workspace_key)
         if unwanted.exists():
-            # The order was overtaken by the one to let go of it.
-            return rejected(order.intent_id, "workspace_released", "it was let go of before")
+            return _overtaken(order)
         setups = self._setups(order.workspace_key)
         end_leftovers(setups)
         try:
@@ -92,6 +91,10 @@ class Places:
             head = head_commit(Path(workspace.path))
         except WorkspaceRefusedError as refusal:
             return rejected(order.intent_id, refusal.reason, str(refusal))
+        except GitKilledError:
+            if not unwanted.exists():
+                raise
+            return _overtaken(order)  # letting go of it has killed git
         on_branch = {} if workspace.branch is None else {"branch": workspace.branch}
         return accepted(
             order.intent_id,
@@ -207,3 +210,8 @@ class Places:
             if command.state() in OPEN_STATES:
                 found.append((effect.subject, command))
         return found
+
+
+def _overtaken(order: PrepareWorkspace) -> Receipt:
+    """Answer an order that was overtaken by the one to let go of its workspace."""
+    return rejected(order.intent_id, "workspace_released", "it was let go of before")
