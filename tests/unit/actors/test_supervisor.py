@@ -73,6 +73,9 @@ class Bench:
         attempt = run.visit.attempt if run is not None and run.visit is not None else None
         return attempt.status.value if attempt is not None else None
 
+    def kinds(self, run_id: str) -> list[str]:
+        return [each.event.kind for each in self.journal.events(run_id)]
+
     async def until(self, holds: Callable[[], object]) -> None:
         async with asyncio.timeout(20):
             while not holds():  # noqa: ASYNC110 - nothing tells when a journal changes
@@ -293,6 +296,20 @@ async def test_a_person_is_told_of_a_run_whose_host_does_not_answer_until_it_doe
     bench.host.reachable = True
     await bench.until(lambda: bench.status(run_id) == "launched" and not bench.journal.troubles())
     assert not any(each.ended for each in bench.workers.spawned), "its worker kept it"
+    await bench.supervisor.stop()
+
+
+@story
+async def test_work_that_ended_without_a_word_is_settled_by_a_look(bench: Bench) -> None:
+    run_id = await bench.begin(1)
+    await bench.supervisor.start()
+    await bench.until(lambda: bench.status(run_id) == "launched")
+    summary = bench.journal.summary(run_id)
+    assert summary is not None
+    (subject,) = summary.open_work
+    bench.host.finish(subject)  # and nobody is woken: this host's wakes go nowhere
+    # It has not reported, so its settlement earns it the one reminder.
+    await bench.until(lambda: "reminder_issued" in bench.kinds(run_id))
     await bench.supervisor.stop()
 
 

@@ -250,3 +250,15 @@ def test_an_interrupted_reviewer_does_not_hold_up_its_siblings_work() -> None:
     process.retry_branch("code")
     process.verify("code", head_commit=OTHER)
     assert process.visit.node == "review"
+
+
+def test_the_end_of_one_reviewers_work_moves_no_other() -> None:
+    process = ReviewProcess().fork()
+    for name in BRANCHES:
+        process.launch_branch(name)
+    process.report_of("code")
+    before = {name: process.branch(name) for name in ("security", "ux")}
+    process.settle("code")
+    assert process.ending("code") == "completed"
+    assert {name: process.branch(name) for name in before} == before
+    assert process.visit.node == "reviewers"

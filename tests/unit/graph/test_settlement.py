@@ -154,3 +154,31 @@ def test_a_reminder_that_the_host_refuses_leaves_the_report_missing() -> None:
     assert process.visit.unresolved is not None
     assert process.visit.unresolved.reason == "report_missing"
     assert "session_gone" in process.visit.unresolved.detail
+
+
+@pytest.mark.parametrize("reported", [True, False])
+@pytest.mark.parametrize(
+    "told",
+    [
+        {},
+        {"phase": WorkPhase.GONE},
+        {"runs": (turn(1, status=HostRunStatus.FAILED),)},
+        {"runs": (turn(1, status=HostRunStatus.INTERRUPTED),)},
+        {"stop": Stop(by="user"), "resumable": True},
+        {"stop": Stop(by="host")},
+        {"failure": WorkFailure(code="agent_crashed", message="it ended")},
+    ],
+    ids=str,
+)
+def test_nothing_that_a_host_says_of_the_first_step_completes_the_run(
+    told: dict[str, object], reported: bool
+) -> None:
+    process = Process().launch()
+    if reported:
+        process.report()
+    for _ in range(3):
+        if process.visit.node == "implement" and process.visit.attempt is not None:
+            process.observe(**told)
+    assert process.state.state is not RunState.COMPLETED
+    assert "run_completed" not in process.kinds()
+    assert process.visit.node in ("implement", "tests")
