@@ -168,7 +168,7 @@ def test_a_reminder_that_the_host_refuses_leaves_the_report_missing() -> None:
         {"stop": Stop(by="host")},
         {"failure": WorkFailure(code="agent_crashed", message="it ended")},
     ],
-    ids=str,
+    ids=lambda told: " ".join(told) or "quiet",
 )
 def test_nothing_that_a_host_says_of_the_first_step_completes_the_run(
     told: dict[str, object], reported: bool
