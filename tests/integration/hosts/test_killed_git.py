@@ -4,7 +4,6 @@ Method: git itself is made to be killed, or to have killed what it had begun; th
 worktree is verified while every git is killed, as when the machine goes down.
 """
 
-import os
 import signal
 import subprocess
 from pathlib import Path
@@ -62,11 +61,9 @@ def test_a_killed_look_at_a_worktree_says_nothing_of_it_and_the_host_is_asked_ag
 
     def killing(command: list[str], **options: Any) -> "subprocess.Popen[bytes]":
         nonlocal killed
-        begun = real(command, **options)
         if "diff-index" in command:
-            os.kill(begun.pid, signal.SIGKILL)
-            killed += 1
-        return begun
+            command, killed = ["/bin/sh", "-c", "kill -9 $$"], killed + 1
+        return real(command, **options)
 
     with monkeypatch.context() as patch:
         patch.setattr(subprocess, "Popen", killing)
