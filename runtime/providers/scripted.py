@@ -14,7 +14,7 @@ from pointsman.actors.host import ProviderCapability, ReportingAccess
 from pointsman.graph import ids
 from pointsman.graph.work import HostRunCause
 from pointsman.runtime.hosts.durable import create_durably
-from pointsman.runtime.providers.base import CommandLine, ProviderRefusedError, Turn
+from pointsman.runtime.providers.base import CommandLine, ProviderRefusedError, Session, Turn
 from pointsman.runtime.providers.scripts import STEPS, find_script, parse_script
 
 _AGENT: Final = "pointsman.runtime.providers.scripted_agent"
@@ -46,7 +46,7 @@ class ScriptedProvider:
 
     @staticmethod
     def _fix_steps(turn: Turn) -> None:
-        """Record the steps once: the agent may change its own script while it works."""
+        """Record the session and its steps: the agent may change its own script while it works."""
         name = turn.agent.options.get("script")
         if not isinstance(name, str) or not name:
             raise ProviderRefusedError(
@@ -59,8 +59,11 @@ class ScriptedProvider:
             steps = script.for_work(visit, try_number, branch)
         else:
             steps = script.for_reminder(branch)
-        plan = Path(turn.session_folder) / f"plan-{turn.ordinal}.json"
-        create_durably(plan, STEPS.dump_json(steps).decode())
+        folder = Path(turn.session_folder)
+        create_durably(folder / f"plan-{turn.ordinal}.json", STEPS.dump_json(steps).decode())
+        # The session is there before its process is: killed at whatever moment, it can go on.
+        session = Session(session_id=f"scripted-{turn.attempt_id}", resumable=True)
+        create_durably(folder / "session.json", session.model_dump_json())
 
 
 def place_in_run(attempt_id: str) -> tuple[int, int, str | None]:

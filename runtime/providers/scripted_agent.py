@@ -41,10 +41,7 @@ class Agent:
         os.chdir(self._turn["workspace"])
 
     def work(self) -> None:
-        """Do the turn's steps from the first that was not finished."""
-        session = {"session_id": f"scripted-{self._turn['attempt_id']}", "resumable": True}
-        if not (self._session / "session.json").exists():
-            write_durably(self._session / "session.json", json.dumps(session))
+        """Do the latest plan's steps from the first that was not finished."""
         progress = self._place()
         plan = json.loads((self._session / f"plan-{progress['plan']}.json").read_text())
         for number in range(progress["done"], len(plan)):
@@ -55,11 +52,12 @@ class Agent:
             self._keep(progress)
 
     def _place(self) -> dict[str, Any]:
-        """Where to begin: at a new plan, or where the interrupted turn stopped."""
+        """Where to begin: in the latest plan, which a killed turn may have kept no step of."""
+        plan = max(int(path.stem[5:]) for path in self._session.glob("plan-*.json"))
         known = self._progress()
-        if self._turn["cause"] == "resume" and known:
+        if known.get("plan") == plan:
             return known
-        return known | {"plan": self._turn["ordinal"], "done": 0, "begun": False}
+        return known | {"plan": plan, "done": 0, "begun": False}
 
     def _progress(self) -> dict[str, Any]:
         if not self._progress_file.exists():

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pointsman.actors.crash_points import HOST_VARIABLE, CrashPoint
 from pointsman.actors.host import ReportingAccess
 from pointsman.graph.definition import AgentMode
 from pointsman.graph.work import HostRunStatus
@@ -166,6 +167,52 @@ def test_a_resumed_session_survives_a_kill_at_the_step(ready: LocalBench) -> Non
     ready.until(lambda: ready.turn_command(2).state() is CommandState.ENDED)
     assert ready.until_quiet().runs[1].exit_code == 0
     assert (ready.workspace / "out").read_text() == "12"
+
+
+def test_a_session_is_there_before_its_process_and_resumable_whenever_that_is_killed(
+    ready: LocalBench,
+) -> None:
+    dying = {HOST_VARIABLE: CrashPoint.BEFORE_RUN.value}
+    script = ready.script("steps: [{touch: up}]")
+    order = ready.launch_order(script).model_copy(update={"env": dying})
+    ready.call(ready.host.launch(order, NOWHERE))
+    work = ready.until_quiet()
+    assert (work.runs[0].status, work.resumable) == (HostRunStatus.INTERRUPTED, True)
+    assert not (ready.workspace / "up").exists()
+
+
+def test_a_session_killed_before_its_first_step_begins_with_it_when_it_is_resumed(
+    ready: LocalBench,
+) -> None:
+    ready.launch("steps: [{touch: up}, {wait_for_file: {path: go}}]")
+    ready.until((ready.workspace / "up").exists)
+    ready.interrupt()
+    (ready.turn_folder().parents[1] / "session" / "progress.json").unlink()
+    (ready.workspace / "up").unlink()
+    (ready.workspace / "go").touch()
+    assert ready.resume().host_ref["continuity"] == "native"
+    assert ready.until_quiet().runs[1].status is HostRunStatus.COMPLETED, log(ready, 2)
+    assert (ready.workspace / "up").exists()
+
+
+def test_a_reminder_killed_before_its_first_step_is_kept_by_the_resumed_turn(
+    ready: LocalBench,
+) -> None:
+    ready.launch(
+        "{steps: [{say: forgot}], on_reminder: [{touch: up}, {wait_for_file: {path: go}}]}"
+    )
+    ready.until_quiet()
+    place = ready.turn_folder().parents[1] / "session" / "progress.json"
+    before_the_reminder = place.read_bytes()
+    ready.send()
+    ready.until((ready.workspace / "up").exists)
+    ready.interrupt()
+    place.write_bytes(before_the_reminder)
+    (ready.workspace / "up").unlink()
+    (ready.workspace / "go").touch()
+    assert ready.resume().host_ref["continuity"] == "native"
+    assert ready.until_quiet().runs[2].status is HostRunStatus.COMPLETED, log(ready, 3)
+    assert (ready.workspace / "up").exists()
 
 
 @pytest.mark.parametrize(
