@@ -118,7 +118,21 @@ def _status(turn: TurnFolder, state: CommandState) -> HostRunStatus | None:
             assert ending is not None, f"{turn.folder} has ended and says not how"
             if ending.interrupted or _is_killed(ending):
                 return HostRunStatus.INTERRUPTED
-            return HostRunStatus.FAILED if ending.exit_code else HostRunStatus.COMPLETED
+            if ending.exit_code:
+                return HostRunStatus.FAILED
+            # What an agent does inside its process ends with it, well though it may say it ended.
+            return HostRunStatus.INTERRUPTED if _cut_off(turn) else HostRunStatus.COMPLETED
+
+
+def _cut_off(turn: TurnFolder) -> str | None:
+    """Name what an agent still had to do inside its process; told of one that has ended."""
+    native = turn.native_work()
+    counted = {
+        "sub-agents": sum(not child.settled for child in native.children),
+        "background tasks": len(native.background),
+        "wakes": native.owed_wakes,
+    }
+    return ", ".join(f"{count} {what}" for what, count in counted.items() if count) or None
 
 
 def _is_killed(ending: Ending) -> bool:
@@ -165,6 +179,9 @@ def _failure(turn: TurnFolder, state: CommandState) -> WorkFailure | None:
         return WorkFailure(code="not_executable", message=ending.error)
     if ending.signal == signal.SIGKILL:
         return WorkFailure(code="process_lost", message="the agent's process was killed")
+    if ending.exit_code == 0 and (left := _cut_off(turn)) is not None:
+        message = f"the agent's process ended, and with it what it still had to do: {left}"
+        return WorkFailure(code="process_lost", message=message)
     if ending.exit_code == 0 or ending.signal in _STOPPED_BY_HAND:
         return None
     tail = ending.output_tail[-_FAILURE_TAIL_CHARS_MAX:].strip()
