@@ -1,8 +1,9 @@
 """What users of comparable systems reported in public, and the test that keeps it from us.
 
 Goal: no reported kind of failure is met by hope. Method: each row names reports, what must be so
-instead, and tests that show it; this file only proves that the named tests exist. Reports on what
-is not built yet have no row.
+instead, and tests that show it; this file only proves that the named tests exist, and that no
+report of a section that must be complete is without a row. Reports on what is not built yet have
+none.
 """
 
 import ast
@@ -42,6 +43,10 @@ CASES: Final = (
          ("test_malformed_report_names_the_field_and_the_next_valid_one_is_accepted",
           "test_refused_reports_do_not_use_up_the_reminder")),
     # The end of a turn is not the end of a step.
+    Case(("anthropics/claude-code#87836",),
+         "an exit does not do what it leaves owed; the whole process tree is waited for",
+         ("test_an_exit_that_leaves_a_wake_or_work_owed_is_an_interruption",
+          "test_an_agents_input_is_closed_from_the_start_and_its_tasks_outlive_its_turn")),
     Case(("anthropics/claude-code-action#1462",), "no report: one reminder, then unresolved",
          ("test_a_settled_attempt_without_a_report_is_reminded_once_and_then_unresolved",
           "test_text_that_looks_like_a_report_or_a_promise_is_none")),
@@ -57,7 +62,7 @@ CASES: Final = (
           "unfence-labs/hive#236"),
          "the end of one session moves no other",
          ("test_the_end_of_one_reviewers_work_moves_no_other",)),
-    Case(("open-mercato/cezar chain-integrity",), "no word of a host completes a run",
+    Case(("open-mercato/cezar:chain-integrity",), "no word of a host completes a run",
          ("test_nothing_that_a_host_says_of_the_first_step_completes_the_run",)),
     Case(("Tryanks/tcode#327",), "cancel ends the whole process tree, or says what is left",
          ("test_cancel_ends_an_agent_that_ignores_sigterm_with_its_children",
@@ -69,7 +74,9 @@ CASES: Final = (
     Case(("pingdotgg/t3code#8802", "pingdotgg/t3code#8895", "pingdotgg/t3code#10426"),
          "work that is gone is interrupted, whatever was told of it",
          ("test_a_completed_claim_followed_by_a_bad_end_is_never_success",
-          "test_a_killed_agent_is_lost_and_can_be_resumed")),
+          "test_a_killed_agent_is_lost_and_can_be_resumed",
+          "test_a_host_that_never_tells_an_end_is_found_out_by_a_look_after_the_interruption",
+          "test_a_session_that_a_look_finds_gone_is_interrupted_though_its_turn_never_ended")),
     Case(("pingdotgg/t3code#4584", "mastra-ai/mastra#19191"),
          "after any crash the run goes on, or waits with a way out",
          ("test_killing_the_engine_launches_nothing_twice_and_changes_no_history",
@@ -192,6 +199,7 @@ CASES: Final = (
          ("test_a_resumed_session_goes_on_at_the_step_that_was_not_finished",
           "test_a_fresh_session_disguised_as_a_resume_is_refused",
           "test_a_resume_of_another_session_is_refused_and_offered_no_more",
+          "test_a_resume_that_was_refused_is_asked_for_no_more_after_a_restart",
           "test_a_session_that_cannot_be_read_is_not_resumed")),
     # Schedules.
     Case(("anthropics/claude-code#82517",), "a slot starts one run, whoever looks and how often",
@@ -206,6 +214,33 @@ CASES: Final = (
     Case(("anthropics/claude-code#82728",), "a dispatch receipt is no outcome",
          ("test_a_dispatch_receipt_is_no_outcome",)),
 )  # fmt: skip
+
+# Every report on the ends of turns, crashes, reviews, freshness, cancels and schedules.
+COMPLETE: Final = """
+    anthropics/claude-code#87836 anthropics/claude-code-action#1462
+    anthropics/claude-code-action#1531 openai/codex#36141 openai/codex#15920 langgenius/mosoo#553
+    chenhg5/cc-connect#1520 unfence-labs/hive#236 multica-ai/multica#1799 Tryanks/tcode#327
+    open-mercato/cezar#1076 open-mercato/cezar:chain-integrity
+
+    pingdotgg/t3code#8802 pingdotgg/t3code#8895 pingdotgg/t3code#10426 pingdotgg/t3code#4584
+    pingdotgg/t3code#4452 saltbo/agent-kanban#229 mastra-ai/mastra#19191
+    dbos-inc/dbos-transact-ts#725 open-mercato/cezar#998
+
+    QwenLM/qwen-code#8846 nicobailon/pi-subagents#22 QuintinShaw/pi-dynamic-workflows#182
+    open-ace/open-ace#2715 github/copilot-cli#4195 mattpocock/skills#845 sashiko-dev/sashiko#139
+    forecast-bio/crosslink#317 indexable-inc/index#2764 anthropics/claude-code#77268
+    anthropics/claude-code#91405 anthropics/claude-code#38287 anthropics/claude-code#79899
+    smtg-ai/claude-squad#44
+
+    DollhouseMCP/mcp-server#2557 tomcounsell/ai#2850 lobu-ai/lobu#2311
+    microsoft/agent-framework#4618 margince/margince#1689 coleam00/Archon#2796
+
+    activeagents/activeagent#377 paperclipai/paperclip#10656 xintaofei/codeg#714
+    anthropics/claude-code#70291 anthropics/claude-code#42905 stablyai/orca#9361
+
+    anthropics/claude-code#82517 openclaw/openclaw#42640 NousResearch/hermes-agent#68211
+    anthropics/claude-code#82728
+"""
 
 
 @cache
@@ -228,3 +263,8 @@ def test_a_reported_failure_is_kept_away_by_tests_that_exist(case: Case) -> None
 def test_every_report_is_named_once() -> None:
     named = [report for case in CASES for report in case.reports]
     assert len(named) == len(set(named))
+
+
+def test_every_report_that_must_be_answered_has_a_row() -> None:
+    named = {report for case in CASES for report in case.reports}
+    assert [report for report in COMPLETE.split() if report not in named] == []

@@ -70,6 +70,7 @@ class GatewayServer:
         self.host = host
         self._home = home
         self._numbers = itertools.count(1)
+        self._tokens = itertools.count(1)
         self._port = 0
         self.output_logs: list[tuple[str, Path]] = []
         self.clock: Clock = SystemClock()
@@ -113,7 +114,7 @@ class GatewayServer:
 
     async def _serve(self, ready: "Future[asyncio.AbstractEventLoop]") -> None:
         journal = self._open_journal()
-        supervisor = InProcessSupervisor(journal, self.host)
+        supervisor = InProcessSupervisor(journal, self.host, mint=self._mint_token)
         self.tapped = Tapped(supervisor)
         loop = asyncio.get_running_loop()
 
@@ -153,6 +154,10 @@ class GatewayServer:
 
     def _mint_run_id(self) -> str:
         return ids.run_id(0, f"{next(self._numbers):026d}")
+
+    def _mint_token(self) -> str:
+        """As the real ones are, each is another also after a restart."""
+        return f"token-{next(self._tokens)}"
 
     # --- what tests say to it ---
 
