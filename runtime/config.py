@@ -70,6 +70,11 @@ class DataDirectory:
         return self.path / "metrics"
 
     @property
+    def spans_mark(self) -> Path:
+        """How far the journal's log was sent to a collector of spans."""
+        return self.path / "spans-sent"
+
+    @property
     def ray(self) -> Path:
         """Names the folder of the last server's Ray, which a killed server leaves behind."""
         return self.path / "ray-folder"

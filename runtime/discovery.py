@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from pointsman.runtime.config import DataDirectory
-from pointsman.runtime.hosts.durable import write_durably
+from pointsman.runtime.durable import write_durably
 from pointsman.runtime.problems import PointsmanError
 
 _LOCK_PATIENCE_S: Final = 2.0

@@ -38,6 +38,8 @@ LOG_EVENTS: Final = {
     "schedule_unreadable": "A schedule's row cannot be read; the others go on.",
     "scheduler_in_trouble": "Schedules cannot be fired now.",
     "scheduler_tick_failed": "A look at the schedules raised; the next one comes.",
+    "spans_left_out": "A run's spans could not be made, so they are not sent.",
+    "spans_not_sent": "The collector did not take spans; they are sent again later.",
     "supervisor_lost": "The supervisor did not answer; the command is told again.",
     "supervisor_not_measured": "The supervisor did not answer a scrape.",
     "supervisor_relief_failed": "Taking an idle worker raised; others are tried.",

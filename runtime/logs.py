@@ -16,13 +16,18 @@ from typing import Final, TextIO, TypeVar, cast
 
 import structlog
 
+from pointsman.graph import ids
 from pointsman.runtime.problems import PointsmanError
+from pointsman.runtime.spans.configured import collector
+from pointsman.runtime.spans.span import ref_of
 
 ChoiceT = TypeVar("ChoiceT")
 
 
 LEVEL_VARIABLE: Final = "POINTSMAN_LOG_LEVEL"
 FORMAT_VARIABLE: Final = "POINTSMAN_LOG_FORMAT"
+# What may name the subject of an event, the most particular first.
+_NAMING: Final = ("attempt_id", "intent_id", "subject_id", "visit_id", "run_id")
 _LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 _RENDERERS: Final[dict[str, structlog.typing.Processor]] = {
     "json": structlog.processors.JSONRenderer(),
@@ -44,6 +49,7 @@ def configure(path: Path) -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             _with_process,
+            with_place,
             structlog.processors.format_exc_info,
             renderer,
         ],
@@ -93,6 +99,30 @@ class _FromLibraries(logging.Handler):
         log.warning(
             "library", logger=record.name, message=record.getMessage(), exc_info=record.exc_info
         )
+
+
+def with_place(
+    _logger: structlog.typing.WrappedLogger, _name: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    """Name the run, the node and the attempt wherever an id in the event tells them.
+
+    With a collector of spans also their trace and their span, so that one finds the other.
+    """
+    named = next((event[key] for key in _NAMING if isinstance(event.get(key), str)), None)
+    if named is None:
+        return event
+    subject = named.removeprefix("wf:").partition(":")[0]
+    if ids.shard_of(ids.run_of(subject)) is None:
+        return event
+    event.setdefault("run_id", ids.run_of(subject))
+    if "." in subject:
+        event.setdefault("node", ids.place_of(subject).node)
+        if subject.rpartition(".")[2].isdigit() and ids.place_of(subject).visit != subject:
+            event.setdefault("attempt_id", subject)
+    if collector() is not None:
+        trace, span = ref_of(subject)
+        event |= {"trace_id": f"{trace:032x}", "span_id": f"{span:016x}"}
+    return event
 
 
 def _with_process(

@@ -19,7 +19,7 @@ import pointsman
 from pointsman.graph.model import Model
 from pointsman.runtime.care.staging import PlaceTakenError, staged
 from pointsman.runtime.config import DataDirectory
-from pointsman.runtime.hosts.durable import write_durably
+from pointsman.runtime.durable import write_durably
 from pointsman.runtime.journals import in_words
 from pointsman.runtime.problems import PointsmanError
 from pointsman.storage.codec import LAYOUT_VERSION

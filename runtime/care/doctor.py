@@ -21,6 +21,7 @@ from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pointsman
@@ -28,6 +29,7 @@ from pointsman.actors.clock import Clock
 from pointsman.runtime import discovery
 from pointsman.runtime.care.doctor_journal import check_journal, check_leftovers
 from pointsman.runtime.config import DataDirectory
+from pointsman.runtime.spans.configured import ENDPOINTS, collector, other_protocol
 from pointsman.runtime.worktrees import git
 from pointsman.storage.filesystem import is_local, type_of
 
@@ -76,6 +78,7 @@ def examine(data: DataDirectory, clock: Clock, *, with_ray: bool) -> list[Result
         ("journal", lambda: _of_journal(data)),
         ("server", lambda: _server(data)),
         ("leftovers", lambda: _leftovers(data)),
+        ("spans", _spans),
     ]
     if with_ray:
         checks.append(("ray", _ray))
@@ -251,6 +254,17 @@ def _server(data: DataDirectory) -> Iterator[Result]:
 def _leftovers(data: DataDirectory) -> Iterator[Result]:
     for level, found, next_ in check_leftovers(data):
         yield Result("leftovers", Level(level), found, next_)
+
+
+def _spans() -> Iterator[Result]:
+    address, protocol = collector(), other_protocol()
+    if address is None:
+        yield Result("spans", Level.OK, f"not sent; {ENDPOINTS[-1]} would name a collector")
+    elif protocol is not None:
+        next_ = "set OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf, and the port for it, mostly 4318"
+        yield Result("spans", Level.WARNING, f"sent by HTTP, and not by {protocol}", next_)
+    else:
+        yield Result("spans", Level.OK, f"sent to {urlsplit(address).hostname}")
 
 
 def _ray() -> Iterator[Result]:

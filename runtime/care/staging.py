@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from pointsman.runtime.hosts.durable import sync_folder
+from pointsman.runtime.durable import sync_folder
 
 
 class PlaceTakenError(Exception):

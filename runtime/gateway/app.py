@@ -28,6 +28,7 @@ from pointsman.runtime.gateway.scraping import routes as metrics_routes
 from pointsman.runtime.gateway.sql import routes as sql_routes
 from pointsman.runtime.gateway.streams import OutputLogs
 from pointsman.runtime.problems import PointsmanError
+from pointsman.runtime.spans.asked_by import AskedBy
 from pointsman.storage.journal import Journal, JournalCorruptError
 
 log = structlog.get_logger()
@@ -79,6 +80,7 @@ def create_app(
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(JournalCorruptError, _corrupt)
     app.add_exception_handler(HTTPException, _by_status)
+    app.add_middleware(AskedBy)
     app.add_middleware(
         Guard,
         operator_token=operator_token,

@@ -15,6 +15,7 @@ import structlog
 from pointsman.actors.host import Host, HostUnavailableError, RepositoryRefused, RepositoryState
 from pointsman.actors.messages import Answer, Message
 from pointsman.actors.run_core import answered_before
+from pointsman.actors.supervising import Supervising
 from pointsman.actors.workers import WorkerLostError
 from pointsman.graph.binding import InputProblems, check_inputs
 from pointsman.graph.canonical import digest
@@ -29,7 +30,7 @@ from pointsman.runtime.gateway import wire
 from pointsman.runtime.gateway.catalogue import Catalogue
 from pointsman.runtime.gateway.paths import absolute
 from pointsman.runtime.gateway.reports import Reports
-from pointsman.runtime.gateway.telling import Supervising, tell
+from pointsman.runtime.gateway.telling import tell
 from pointsman.runtime.gateway.wire_actions import (
     ActionRequest,
     CancelReply,

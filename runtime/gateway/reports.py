@@ -10,12 +10,13 @@ from typing import Any, Final
 import structlog
 
 from pointsman.actors.messages import Message, Unavailable
+from pointsman.actors.supervising import Supervising
 from pointsman.graph import ids
 from pointsman.graph.commands import SubmitReport
 from pointsman.graph.contract import describe
 from pointsman.graph.rejections import Rejected, RejectionCode
 from pointsman.graph.tried import assigned
-from pointsman.runtime.gateway.telling import Supervising, tell
+from pointsman.runtime.gateway.telling import tell
 from pointsman.runtime.gateway.wire import ReportAnswer, ReportFieldError, ReportReceipt
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.views.queries import known_run, timestamp

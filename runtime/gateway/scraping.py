@@ -11,9 +11,9 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 from starlette.responses import Response
 
+from pointsman.actors.supervising import Supervising
 from pointsman.actors.workers import WorkerLostError
 from pointsman.runtime.gateway.guard import METRICS_PATH
-from pointsman.runtime.gateway.telling import Supervising
 from pointsman.runtime.views.measures import Measures, Status
 
 log = structlog.get_logger()

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Final
 
 import uvicorn
+from fastapi import FastAPI
 from ulid import ULID
 
 from pointsman.actors.clock import SystemClock
@@ -28,6 +29,7 @@ from pointsman.runtime.gateway.scheduling import Scheduling
 from pointsman.runtime.gateway.scraping import Scraping
 from pointsman.runtime.hosts.assembly import output_logs
 from pointsman.runtime.problems import PointsmanError
+from pointsman.runtime.spans.service import spans_sent
 from pointsman.runtime.views.measures import Measures
 from pointsman.storage.journal import Journal
 
@@ -50,14 +52,23 @@ def serving(
 ) -> Iterator[None]:
     """Take commands inside, on a socket that is bound already; whoever waits is told of the end."""
     stopping = threading.Event()
-    mint = partial(_mint_run_id, shard)
-    operations = Operations(journal, supervisor, host, mint)
-    scheduling = Scheduling(journal, operations.start, SystemClock(), fires=fires_schedules)
-    logs_of = partial(output_logs, data)
-    scraping = Scraping(measures, supervisor, metrics_token(data))
-    app = create_app(
-        operations, journal, token, logs_of, scheduling, scraping, historian, stopping.is_set
-    )
+    with spans_sent(data, journal, supervisor) as watched:
+        operations = Operations(journal, watched, host, partial(_mint_run_id, shard))
+        scheduling = Scheduling(journal, operations.start, SystemClock(), fires=fires_schedules)
+        logs_of = partial(output_logs, data)
+        scraping = Scraping(measures, supervisor, metrics_token(data))
+        app = create_app(
+            operations, journal, token, logs_of, scheduling, scraping, historian, stopping.is_set
+        )
+        with _answering(app, listener):
+            try:
+                yield
+            finally:
+                stopping.set()
+
+
+@contextlib.contextmanager
+def _answering(app: FastAPI, listener: socket.socket) -> Iterator[None]:
     server = uvicorn.Server(
         uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=2)
     )
@@ -71,7 +82,6 @@ def serving(
     try:
         yield
     finally:
-        stopping.set()
         server.should_exit = True
         thread.join()
 

@@ -2,12 +2,13 @@
 
 import asyncio
 from time import perf_counter
-from typing import Final, Protocol
+from typing import Final
 
 import structlog
 
 from pointsman.actors import metrics
 from pointsman.actors.messages import Answer, Message
+from pointsman.actors.supervising import Supervising
 from pointsman.actors.workers import WorkerLostError
 from pointsman.runtime.problems import PointsmanError
 from pointsman.storage.journal import JournalFullError
@@ -15,18 +16,6 @@ from pointsman.storage.journal import JournalFullError
 log = structlog.get_logger()
 
 _TELL_PAUSES_S: Final = (0.1, 0.3, 1.0, 2.0)
-
-
-class Supervising(Protocol):
-    """What the gateway asks of the supervisor of a shard; both may raise ``WorkerLostError``."""
-
-    async def tell(self, message: Message) -> Answer:
-        """Bring a command to its run and return the run's answer."""
-        ...
-
-    async def status(self) -> dict[str, int]:
-        """Count what is leased."""
-        ...
 
 
 async def tell(supervisor: Supervising, message: Message) -> Answer:

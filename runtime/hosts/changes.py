@@ -10,8 +10,8 @@ from pointsman.graph.changes import RemoteRef, WorkspaceHead
 from pointsman.graph.evidence import Checkout, HeadReading
 from pointsman.graph.intents import FreezeChange, ReadHead, VerifyCheckout
 from pointsman.graph.work import Receipt
+from pointsman.runtime.durable import file_name
 from pointsman.runtime.hosts import processes
-from pointsman.runtime.hosts.durable import file_name
 from pointsman.runtime.hosts.effects import Effects, accepted, rejected
 from pointsman.runtime.hosts.turns import Turns
 from pointsman.runtime.worktrees.change_heads import (

@@ -10,8 +10,8 @@ from pathlib import Path
 from pointsman.actors.crash_points import CrashPoint, here
 from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.work import Found, NotFound, Receipt, ReceiptStatus, Unknown
+from pointsman.runtime.durable import create_durably, file_name, write_durably
 from pointsman.runtime.hosts import restored
-from pointsman.runtime.hosts.durable import create_durably, file_name, write_durably
 from pointsman.runtime.hosts.supervised import (
     RecordCorruptError,
     SupervisedCommand,

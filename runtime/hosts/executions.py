@@ -46,6 +46,8 @@ from pointsman.runtime.providers.base import (
     Providers,
     Turn,
 )
+from pointsman.runtime.spans.configured import collector
+from pointsman.runtime.spans.span import traceparent
 from pointsman.runtime.worktrees.workspaces import WorkspaceState, Worktrees
 
 # A reminder only asks for the report of work that was done with the skill as it was.
@@ -247,6 +249,8 @@ class Executions:
         )
         reporting = {REPORT_URL: access.url, REPORT_TOKEN: access.token}
         environment = inherited(provider.passed_variables) | record.env | line.env | reporting
+        if collector() is not None:
+            environment["TRACEPARENT"] = traceparent(turn.attempt_id)
         return spec, environment
 
     def interrupt(self, order: InterruptExecution) -> Receipt:

@@ -7,7 +7,7 @@ that a run may still need.
 from pathlib import Path
 
 from pointsman.actors.host import KeptWorkspace
-from pointsman.runtime.hosts.durable import file_name
+from pointsman.runtime.durable import file_name
 from pointsman.runtime.hosts.supervised import CommandSpec, SupervisedCommand, read_record
 from pointsman.runtime.hosts.turns import Turns
 from pointsman.runtime.worktrees.bootstrap import is_under_way

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pointsman.graph.intents import CancelCheck, PrepareWorkspace, ReleaseWorkspace, StartCheck
 from pointsman.graph.work import Receipt
+from pointsman.runtime.durable import create_durably
 from pointsman.runtime.hosts import restored
-from pointsman.runtime.hosts.durable import create_durably
 from pointsman.runtime.hosts.effects import (
     Effect,
     Effects,

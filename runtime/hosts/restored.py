@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from pointsman.graph.model import Model
-from pointsman.runtime.hosts.durable import write_durably
+from pointsman.runtime.durable import write_durably
 from pointsman.runtime.hosts.supervised import read_record
 
 REASON: Final = "restored"

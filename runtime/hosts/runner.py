@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pointsman.actors.crash_points import CrashPoint, here
-from pointsman.runtime.hosts.durable import create_durably, write_durably
+from pointsman.runtime.durable import create_durably, write_durably
 from pointsman.runtime.hosts.processes import (
     GRACE_S,
     descendants,

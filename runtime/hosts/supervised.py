@@ -18,8 +18,8 @@ from pydantic import ValidationError
 from pointsman.actors.crash_points import CrashPoint, here
 from pointsman.graph import limits
 from pointsman.graph.model import Model
+from pointsman.runtime.durable import create_durably, write_durably
 from pointsman.runtime.hosts import processes
-from pointsman.runtime.hosts.durable import create_durably, write_durably
 from pointsman.runtime.hosts.runner import STARTED, TAKEN
 
 _RUNNER_ANSWER_S_MAX: Final = 60.0

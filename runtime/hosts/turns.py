@@ -6,7 +6,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from pointsman.runtime.hosts.durable import file_name
+from pointsman.runtime.durable import file_name
 
 
 class Turns:

@@ -13,7 +13,7 @@ import pointsman
 from pointsman.actors.host import ProviderCapability, ReportingAccess
 from pointsman.graph import ids
 from pointsman.graph.work import HostRunCause
-from pointsman.runtime.hosts.durable import create_durably
+from pointsman.runtime.durable import create_durably
 from pointsman.runtime.providers.base import CommandLine, ProviderRefusedError, Session, Turn
 from pointsman.runtime.providers.scripts import STEPS, find_script, parse_script
 

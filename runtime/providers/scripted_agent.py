@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from pointsman.runtime.hosts.durable import create_durably, write_durably
+from pointsman.runtime.durable import create_durably, write_durably
 
 _LOOK_EVERY_S: Final = 0.05
 _IDENTITY: Final = ("-c", "user.name=Scripted Agent", "-c", "user.email=agent@pointsman.invalid")

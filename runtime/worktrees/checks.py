@@ -14,7 +14,7 @@ from pointsman.graph.work import (
     CheckRunning,
     CheckState,
 )
-from pointsman.runtime.hosts.durable import file_name
+from pointsman.runtime.durable import file_name
 from pointsman.runtime.hosts.environment import inherited
 from pointsman.runtime.hosts.supervised import (
     CommandSpec,

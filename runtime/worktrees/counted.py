@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from pointsman.actors.metric_labels import WorktreeRole
-from pointsman.runtime.hosts.durable import file_name
+from pointsman.runtime.durable import file_name
 
 _OF_A_RUN: Final = file_name(":primary")
 

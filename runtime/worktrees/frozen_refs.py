@@ -7,7 +7,7 @@ was reviewed until the run is over, or a reviewer's that was kept because someth
 from pathlib import Path
 from typing import Final
 
-from pointsman.runtime.hosts.durable import file_name
+from pointsman.runtime.durable import file_name
 from pointsman.runtime.worktrees.git import GitError, git, git_or_none
 
 _FROZEN: Final = "refs/pointsman/frozen"

@@ -18,7 +18,7 @@ from filelock import FileLock
 from pointsman.actors.crash_points import CrashPoint, here
 from pointsman.graph.intents import PrepareWorkspace
 from pointsman.graph.model import Model
-from pointsman.runtime.hosts.durable import file_name, write_durably
+from pointsman.runtime.durable import file_name, write_durably
 from pointsman.runtime.hosts.supervised import RecordCorruptError, read_record
 from pointsman.runtime.worktrees.checkouts import head_of, paths_left_out
 from pointsman.runtime.worktrees.frozen_refs import forget_all_frozen

@@ -18,7 +18,7 @@ from pointsman.graph.intents import (
 from pointsman.graph.review_events import Moment
 from pointsman.graph.reviews import Uncommitted
 from pointsman.graph.work import Receipt
-from pointsman.runtime.hosts.durable import file_name
+from pointsman.runtime.durable import file_name
 from pointsman.runtime.worktrees.frozen_refs import frozen_ref
 from tests.harness.hosts import RUN, WORKSPACE, LocalBench, git
 

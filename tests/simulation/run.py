@@ -14,15 +14,33 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from multiprocessing import get_context
 from typing import Final
 
 from rich.console import Console
 
+from pointsman.graph.events import RecordedEvent
 from tests.simulation.world import STEPS_MAX, Outcome, World
 
 _COUNTED: Final = ("commits", "events", "acts", "steps", "processes", "leases")
+
+
+@contextmanager
+def unawaited() -> Iterator[None]:
+    """Let the half-done coroutines of a world be: never to be awaited is what being killed means.
+
+    They must not be collected in the middle of another world.
+    """
+    gc.disable()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            yield
+            gc.collect()
+    finally:
+        gc.enable()
 
 
 def outcome(
@@ -30,17 +48,20 @@ def outcome(
 ) -> Outcome:
     """Run one seed, with some of its faults as they are given here."""
     began_s = time.process_time()
-    # Half-done coroutines of one world must not be collected in the middle of another; that they
-    # were never awaited is what being killed means.
-    gc.disable()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
-            found = World(seed, steps_max, faults).run()
-            gc.collect()
-    finally:
-        gc.enable()
+    with unawaited():
+        found = World(seed, steps_max, faults).run()
     return replace(found, cpu_s=time.process_time() - began_s)
+
+
+def histories(seed: str) -> list[tuple[RecordedEvent, ...]]:
+    """Run one seed, and return the events of each of its runs."""
+    with unawaited():
+        world = World(seed)
+        world.run()
+        runs = world.journal.runs(limit=1_000)
+        told = [world.journal.events(each.run_id) for each in runs]
+        del world
+    return told
 
 
 def outcomes(first: int, seconds: float) -> Iterator[Outcome]:

@@ -10,7 +10,7 @@ from pointsman.actors.host import HostUnavailableError
 from pointsman.graph.definition import SetupCommand, WorkspaceSetup
 from pointsman.graph.intents import ReleaseWorkspace
 from pointsman.graph.work import Receipt, ReceiptStatus
-from pointsman.runtime.hosts.durable import file_name
+from pointsman.runtime.durable import file_name
 from pointsman.runtime.hosts.processes import marked
 from tests.harness.hosts import LocalBench, becomes_true, git, setup_of, work_below
 

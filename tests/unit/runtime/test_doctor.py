@@ -11,6 +11,7 @@ from pointsman.runtime.config import DataDirectory
 from pointsman.storage.lmdb_journal import LmdbJournal
 from tests.harness.fake_clock import FakeClock
 
+COLLECTED = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
 NOW = "2027-01-15T08:00+00:00"
 
 
@@ -61,6 +62,32 @@ def test_a_journal_of_others_is_a_problem(data: DataDirectory) -> None:
 def test_a_clock_that_was_never_set_is_a_problem(data: DataDirectory) -> None:
     (found,) = of("clock", results(data, "1970-01-01T00:00+00:00"))
     assert found.level is Level.PROBLEM
+
+
+@pytest.mark.parametrize(
+    "variables, level, words",
+    [
+        ({}, Level.OK, "not sent"),
+        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://me:secret@collector:4318"}, Level.OK, "collector"),
+        ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://traces:4318"}, Level.OK, "to traces"),
+        ({**COLLECTED, "OTEL_SDK_DISABLED": "true"}, Level.OK, "not sent"),
+        ({**COLLECTED, "OTEL_TRACES_EXPORTER": "none"}, Level.OK, "not sent"),
+        ({**COLLECTED, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, Level.WARNING, "not by grpc"),
+    ],
+)
+def test_where_spans_are_sent_is_told_without_a_secret(
+    data: DataDirectory,
+    monkeypatch: pytest.MonkeyPatch,
+    variables: dict[str, str],
+    level: Level,
+    words: str,
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    (found,) = of("spans", results(data))
+    assert found.level is level
+    assert words in found.found
+    assert "secret" not in found.found
 
 
 def test_what_a_killed_restore_left_is_named(data: DataDirectory) -> None:

@@ -10,6 +10,9 @@ import structlog
 
 from pointsman.runtime import logs
 from pointsman.runtime.problems import PointsmanError
+from pointsman.runtime.spans.span import traceparent
+
+RUN = "r0-01hzzzzzzzzzzzzzzzzzzzzzzz"
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +35,41 @@ def test_lines_are_json_in_a_file_of_its_owner(tmp_path: Path) -> None:
     told = json.loads((tmp_path / "server.log").read_text())
     assert (told["event"], told["run_id"]) == ("run_leased", "r")
     assert (tmp_path / "server.log").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    "named, told",
+    [
+        ({"attempt_id": f"{RUN}.work.2.1"}, (RUN, "work", f"{RUN}.work.2.1")),
+        ({"intent_id": f"wf:{RUN}.work.2.1:launch"}, (RUN, "work", f"{RUN}.work.2.1")),
+        ({"intent_id": f"wf:{RUN}.group.1.ux.1:launch"}, (RUN, "group", f"{RUN}.group.1.ux.1")),
+        ({"intent_id": f"wf:{RUN}.group.1.ux:verify"}, (RUN, "group", None)),
+        ({"intent_id": f"wf:{RUN}:primary:prepare.1"}, (RUN, None, None)),
+        ({"visit_id": f"{RUN}.work.2"}, (RUN, "work", None)),
+        ({"run_id": RUN}, (RUN, None, None)),
+        ({"run_id": "r"}, ("r", None, None)),
+        ({"error": "none of ours"}, (None, None, None)),
+    ],
+)
+def test_an_event_names_its_run_node_and_attempt_where_one_id_tells_them(
+    tmp_path: Path, named: dict[str, str], told: tuple[str | None, ...]
+) -> None:
+    logs.configure(tmp_path / "server.log")
+    structlog.get_logger().info("intent_performed", **named)
+    line = json.loads((tmp_path / "server.log").read_text())
+    assert (line.get("run_id"), line.get("node"), line.get("attempt_id")) == told
+    assert "trace_id" not in line
+
+
+def test_with_a_collector_an_event_names_its_span(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318")
+    logs.configure(tmp_path / "server.log")
+    structlog.get_logger().info("report_answered", attempt_id=f"{RUN}.work.2.1")
+    line = json.loads((tmp_path / "server.log").read_text())
+    told = f"00-{line['trace_id']}-{line['span_id']}-01"
+    assert told == traceparent(f"{RUN}.work.2.1")
 
 
 def test_stack_traces_of_libraries_go_to_the_log_and_not_to_the_terminal(

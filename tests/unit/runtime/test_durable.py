@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pointsman.runtime.hosts.durable import create_durably, file_name, write_durably
+from pointsman.runtime.durable import create_durably, file_name, write_durably
 
 KEYS = ["wf:r0-1.a.1:launch", "", ".", "..", ".hidden", "a/b", "ü", "a_b", "A", "x" * 400]
 
