@@ -8,6 +8,9 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from pointsman.runtime.spans.configured import collector
+from pointsman.runtime.spans.span import traceparent
+
 _INHERITED: Final = (
     "PATH",
     "HOME",
@@ -44,3 +47,8 @@ def inherited(more: Iterable[str] = (), source: Mapping[str, str] | None = None)
         for name, value in source.items()
         if name in names or (families and name.startswith(families))
     }
+
+
+def its_span(subject: str) -> dict[str, str]:
+    """Return what tells an attempt's or a check's process its own span, if spans are collected."""
+    return {"TRACEPARENT": traceparent(subject)} if collector() is not None else {}

@@ -30,7 +30,7 @@ from pointsman.runtime.hosts.effects import (
     repeated,
     reused,
 )
-from pointsman.runtime.hosts.environment import inherited
+from pointsman.runtime.hosts.environment import inherited, its_span
 from pointsman.runtime.hosts.supervised import (
     OPEN_STATES,
     CommandSpec,
@@ -46,8 +46,6 @@ from pointsman.runtime.providers.base import (
     Providers,
     Turn,
 )
-from pointsman.runtime.spans.configured import collector
-from pointsman.runtime.spans.span import traceparent
 from pointsman.runtime.worktrees.workspaces import WorkspaceState, Worktrees
 
 # A reminder only asks for the report of work that was done with the skill as it was.
@@ -249,9 +247,7 @@ class Executions:
         )
         reporting = {REPORT_URL: access.url, REPORT_TOKEN: access.token}
         environment = inherited(provider.passed_variables) | record.env | line.env | reporting
-        if collector() is not None:
-            environment["TRACEPARENT"] = traceparent(turn.attempt_id)
-        return spec, environment
+        return spec, environment | its_span(turn.attempt_id)
 
     def interrupt(self, order: InterruptExecution) -> Receipt:
         """End everything of an attempt, and keep what was on its way from ever starting."""

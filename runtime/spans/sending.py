@@ -49,6 +49,7 @@ class SpanSender:
         self._marked = self._read_to = self._where_to_begin()
         self._runs: OrderedDict[str, RunSpans] = OrderedDict()
         self._unsent: list[Span] = []
+        self._problem = ""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="spans", daemon=True)
 
@@ -57,9 +58,9 @@ class SpanSender:
         self._thread.start()
 
     def stop(self) -> None:
-        """Send what there is; if the collector keeps us waiting, the next server sends it."""
+        """Send what there is; if the collector is away, the next server sends it."""
         self._stopping.set()
-        self._thread.join(_LAST_WORDS_S)
+        self._thread.join(0 if self._problem else _LAST_WORDS_S)
 
     def _where_to_begin(self) -> int:
         end = self._journal.last_position()
@@ -69,17 +70,21 @@ class SpanSender:
         return end
 
     def _follow(self) -> None:
-        pause_s, told, is_last = _LOOK_EVERY_S, "", False
+        pause_s, is_last = _LOOK_EVERY_S, False
         while not is_last:
             is_last = self._stopping.wait(pause_s)
-            try:
-                problem = "" if self.send_all() else "the collector did not take them"
-            except Exception as error:  # noqa: BLE001 - the next look may find it mended
-                problem = f"{type(error).__name__}: {error}"
-            if problem and problem != told:
-                log.warning("spans_not_sent", error=problem)
-            told = problem
-            pause_s = min(2 * pause_s, _PAUSE_MAX_S) if problem else _LOOK_EVERY_S
+            if is_last and self._problem:
+                return
+            told, self._problem = self._problem, self._what_keeps_them()
+            if self._problem not in ("", told):
+                log.warning("spans_not_sent", error=self._problem)
+            pause_s = min(2 * pause_s, _PAUSE_MAX_S) if self._problem else _LOOK_EVERY_S
+
+    def _what_keeps_them(self) -> str:
+        try:
+            return "" if self.send_all() else "the collector did not take them"
+        except Exception as error:  # noqa: BLE001 - the next look may find it mended
+            return f"{type(error).__name__}: {error}"
 
     def send_all(self) -> bool:
         """Send until nothing is left; ``False`` when the collector did not take something."""

@@ -15,7 +15,7 @@ from pointsman.graph.work import (
     CheckState,
 )
 from pointsman.runtime.durable import file_name
-from pointsman.runtime.hosts.environment import inherited
+from pointsman.runtime.hosts.environment import inherited, its_span
 from pointsman.runtime.hosts.supervised import (
     CommandSpec,
     CommandState,
@@ -53,7 +53,7 @@ def check_spec(order: StartCheck, workspace: Workspace) -> CommandSpec:
 
 def check_environment(order: StartCheck, workspace: Workspace) -> dict[str, str]:
     """Return the variables a check sees."""
-    return inherited() | workspace.env | order.env
+    return inherited() | workspace.env | order.env | its_span(order.check_id)
 
 
 def _folder(workspace: Path, relative: str | None) -> Path:

@@ -19,6 +19,7 @@ from pointsman.storage.journal import JournalCorruptError
 from pointsman.storage.lmdb_journal import LmdbJournal
 from tests.harness.core import RUN_ID
 from tests.harness.history import ToldProcess, ToldReview, Transitions, commit, renamed
+from tests.harness.hosts import wait_until
 
 OTHER_ID = ids.run_id(0, "01HZZZZZZZZZZZZZZZZZZZZZZY")
 
@@ -31,6 +32,7 @@ class Bench:
         self.mark = folder / "spans-sent"
         self.exporter = InMemorySpanExporter()
         self.is_away = False
+        self.refused = 0
         self._collector = Collector(self.exporter)
 
     def sender(self) -> SpanSender:
@@ -38,6 +40,7 @@ class Bench:
         return SpanSender(self.journal, self.mark, self.send, lambda _: [])
 
     def send(self, spans: Sequence[Span]) -> bool:
+        self.refused += self.is_away
         return not self.is_away and self._collector.send(spans)
 
     def commit(self, transitions: Transitions) -> None:
@@ -185,6 +188,28 @@ def test_a_mark_from_before_a_restore_is_none(bench: Bench) -> None:
     sender = bench.sender()
     bench.commit(reviewed())
     assert sender.send_all()
+    assert "run change" in bench.names()
+
+
+def test_a_server_that_ends_sends_what_there_is(bench: Bench) -> None:
+    sender = bench.sender()
+    sender.start()
+    bench.commit(reviewed())
+    sender.stop()
+    assert "run change" in bench.names()
+
+
+def test_a_server_that_ends_while_the_collector_is_away_leaves_the_rest_to_the_next(
+    bench: Bench,
+) -> None:
+    sender = bench.sender()
+    bench.is_away = True
+    sender.start()
+    bench.commit(reviewed())
+    wait_until(lambda: bench.refused > 0)
+    sender.stop()
+    bench.is_away = False
+    assert bench.sender().send_all()
     assert "run change" in bench.names()
 
 
