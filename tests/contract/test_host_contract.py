@@ -1,154 +1,41 @@
-"""Goal: the host without processes, on which most tests rest, answers as the real one does.
+"""Goal: the hosts without processes, on which most tests rest, answer as the real one does.
 
-Method: the same sentences for both, on what both can do without an agent: freezing a change,
+Method: the same sentences for all, on what they can do without an agent: freezing a change,
 reviewers' worktrees, looks at checkouts and heads, and the receipts of all effects.
+``test_host_work_contract`` goes on with agents and checks.
 """
 
-import asyncio
-from collections.abc import Awaitable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol, TypeVar
 
 import pytest
 
-from pointsman.actors.host import Host
 from pointsman.graph import intents
 from pointsman.graph.changes import RemoteRef
-from pointsman.graph.definition import WorkspaceSetup
 from pointsman.graph.evidence import Checkout, misfit
 from pointsman.graph.review_events import Moment
 from pointsman.graph.reviews import Uncommitted
 from pointsman.graph.work import Found, NotFound, Receipt, ReceiptStatus, WorkPhase
-from tests.harness.fake_host import HEAD, FakeHost
+from tests.contract.host_sides import FakeSide, RealSide, Side, SimulatedSide, again, own, prepare
 from tests.harness.host_reviews import OWN_HEAD, REVIEW_SET, HostReviewBench
-from tests.harness.hosts import RUN, WORKSPACE, git
+from tests.harness.hosts import RUN
 
 KEY = f"wf:{REVIEW_SET}.code"
-AnswerT = TypeVar("AnswerT")
 
 
-class Side(Protocol):
-    """A host, and the world around it that a test can change."""
-
-    repository: str
-    base: str
-
-    @property
-    def host(self) -> Host: ...
-
-    def answer(self, call: Awaitable[AnswerT]) -> AnswerT:
-        """Wait for the host's answer."""
-        ...
-
-    def change(self) -> str:
-        """Commit something in the run's own worktree; return the commit."""
-        ...
-
-    def leave_uncommitted(self) -> str:
-        """Leave something uncommitted in the run's own worktree; return its path."""
-        ...
-
-    def spoil(self, key: str) -> None:
-        """Change a tracked file in a reviewer's worktree."""
-        ...
-
-    def hide_head(self) -> None:
-        """Make it impossible to know where the change stands."""
-        ...
-
-
-class RealSide:
-    """The local host on real git."""
-
-    def __init__(self, bench: HostReviewBench) -> None:
-        self._bench = bench
-        self.repository = str(bench.repository)
-        self.base = git(bench.repository, "rev-parse", "HEAD")
-        self._changes = 0
-
-    @property
-    def host(self) -> Host:
-        return self._bench.host
-
-    def answer(self, call: Awaitable[AnswerT]) -> AnswerT:
-        return self._bench.call(call)
-
-    def change(self) -> str:
-        self._changes += 1
-        return self._bench.change(f"change {self._changes}\n")
-
-    def leave_uncommitted(self) -> str:
-        (self._bench.workspace / "README.md").write_text("edited\n")
-        return "README.md"
-
-    def spoil(self, key: str) -> None:
-        (self._bench.tree(key.rpartition(".")[2]) / "README.md").write_text("spoilt\n")
-
-    def hide_head(self) -> None:
-        git(self._bench.workspace, "checkout", "--quiet", "--detach")
-        git(self._bench.repository, "branch", "--quiet", "-D", OWN_HEAD.branch)
-
-
-class FakeSide:
-    """The host without processes."""
-
-    def __init__(self) -> None:
-        self.host: Host = FakeHost()
-        self.repository = "/repo"
-        self.base = HEAD
-        self._changes = 0
-
-    @property
-    def _fake(self) -> FakeHost:
-        assert isinstance(self.host, FakeHost)
-        return self.host
-
-    def answer(self, call: Awaitable[AnswerT]) -> AnswerT:
-        async def answer() -> AnswerT:
-            return await call
-
-        return asyncio.run(answer())
-
-    def change(self) -> str:
-        self._changes += 1
-        self._fake.head = f"{self._changes:040x}"
-        return self._fake.head
-
-    def leave_uncommitted(self) -> str:
-        self._fake.uncommitted = ("README.md",)
-        return "README.md"
-
-    def spoil(self, key: str) -> None:
-        self._fake.checkout(key, changed=("README.md",))
-
-    def hide_head(self) -> None:
-        self._fake.head = None
-
-
-@pytest.fixture(params=["fake", "real"])
+@pytest.fixture(params=["fake", "simulated", "real"])
 def side(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Side]:
     """A host with the run's own worktree on it."""
-    if request.param == "fake":
-        made: Side = FakeSide()
-        assert prepare(made, own(made)).status is ReceiptStatus.ACCEPTED
-        yield made
-        return
-    with HostReviewBench(tmp_path) as bench:
-        made = RealSide(bench)
-        assert prepare(made, own(made)).status is ReceiptStatus.ACCEPTED
-        yield made
+    if request.param == "real":
+        with HostReviewBench(tmp_path) as bench:
+            yield _prepared(RealSide(bench))
+    else:
+        yield _prepared(FakeSide() if request.param == "fake" else SimulatedSide())
 
 
-def own(side: Side) -> intents.PrepareWorkspace:
-    return intents.PrepareWorkspace(
-        intent_id=f"{WORKSPACE}:prepare.1",
-        run_id=RUN,
-        workspace_key=WORKSPACE,
-        repository=side.repository,
-        base_commit=side.base,
-        branch=OWN_HEAD.branch,
-        setup=WorkspaceSetup(),
-    )
+def _prepared(side: Side) -> Side:
+    assert prepare(side, own(side)).status is ReceiptStatus.ACCEPTED
+    return side
 
 
 def reviewers(side: Side, commit: str, tries: int = 1) -> intents.PrepareWorkspace:
@@ -161,10 +48,6 @@ def reviewers(side: Side, commit: str, tries: int = 1) -> intents.PrepareWorkspa
             "review_set_id": REVIEW_SET,
         }
     )
-
-
-def prepare(side: Side, order: intents.PrepareWorkspace) -> Receipt:
-    return side.answer(side.host.prepare_workspace(order))
 
 
 def freeze(side: Side, tries: int = 1, uncommitted: Uncommitted = Uncommitted.REFUSE) -> Receipt:
@@ -206,10 +89,6 @@ def head_order(side: Side) -> intents.ReadHead:
         change=OWN_HEAD,
         frozen_commit="0" * 40,
     )
-
-
-def again(receipt: Receipt) -> Receipt:
-    return receipt.model_copy(update={"status": ReceiptStatus.ALREADY})
 
 
 def test_an_order_that_is_repeated_gets_the_first_commit_for_good(side: Side) -> None:

@@ -14,13 +14,12 @@ from pointsman.graph.work import (
     CheckRunning,
     HostRunCause,
     HostRunStatus,
-    WorkFailure,
 )
-from pointsman.runtime.gateway.wire import ReportAnswer
+from pointsman.runtime.wire.requests import ReportAnswer
 from tests.harness.core import envelope
 from tests.simulation.chance import Chance
 from tests.simulation.cluster import Cluster
-from tests.simulation.host_state import AgentWork, Machine, Turn
+from tests.simulation.host_state import AgentWork, Machine, Request, Turn
 from tests.simulation.loop import pause
 
 _MINUTE_S: Final = 60.0
@@ -35,6 +34,8 @@ class Agents:
         self._cluster = cluster
         self._chance = chance
         self._answers: dict[str, tuple[dict[str, Any], ReportAnswer]] = {}
+        sessions = chance.child("sessions")
+        machine.session_survives = lambda: sessions.happens(0.6)
         machine.begin_turn = self._begin_turn
         machine.begin_check = self._begin_check
 
@@ -63,7 +64,7 @@ class Agents:
         if is_edit and chance.happens(0.7):
             self._machine.commit(work.workspace_key)
         elif not is_edit and chance.happens(0.03):
-            self._machine.spoiled.add(work.workspace_key)
+            self._machine.dirty[work.workspace_key] = ("a.py",)
         earlier = self._answers.get(work.attempt_id)
         if earlier is not None and chance.happens(0.5):
             made, answer = earlier
@@ -76,8 +77,7 @@ class Agents:
         if chance.happens(0.03):
             return  # hangs until it is stopped
         if self._goes_on(turn):
-            failed = chance.happens(0.03)
-            turn.status = HostRunStatus.FAILED if failed else HostRunStatus.COMPLETED
+            work.come_to_end(turn, failed=chance.happens(0.03))
             self._changed(work)
 
     def _goes_on(self, turn: Turn) -> bool:
@@ -92,28 +92,20 @@ class Agents:
 
     def _lose(self, work: AgentWork, turn: Turn, chance: Chance) -> None:
         """Kill the agent; somebody did it by hand, or nobody knows who."""
-        if not self._goes_on(turn):
-            return
-        work.resumable = chance.happens(0.6)
-        if chance.happens(0.5):
-            work.stop = "user"
-        else:
-            work.failure = WorkFailure(code="process_lost", message="its process was lost")
-        work.end(HostRunStatus.INTERRUPTED)
-        self._changed(work)
+        if self._goes_on(turn):
+            work.cut_off("user" if chance.happens(0.5) else None, self._machine.session_survives())
+            self._changed(work)
 
     async def _ask(self, work: AgentWork, turn: Turn, chance: Chance) -> None:
         """Ask a person, and wait for the answer or for somebody to stop the work."""
         if not self._goes_on(turn):
             return
         request_id = f"q{len(work.turns)}"
-        work.requests[request_id] = False
+        request = work.requests[request_id] = Request(turn)
         self._changed(work)
-        while self._goes_on(turn) and not work.requests.get(request_id, True):
+        while request.is_live and request.answer is None:
             await pause(10 * _MINUTE_S)
-            if chance.happens(0.01):
-                break  # changes its mind
-        work.requests.pop(request_id, None)
+            request.withdrawn = chance.happens(0.01)
         self._changed(work)
 
     async def _background(self, work: AgentWork, chance: Chance) -> None:

@@ -6,6 +6,7 @@ a turn or a check begins.
 
 import asyncio
 from collections.abc import Callable
+from typing import Final
 
 from pointsman.actors.host import (
     KeptWorkspace,
@@ -19,15 +20,14 @@ from pointsman.graph.changes import RemoteRef, WorkspaceHead
 from pointsman.graph.evidence import Checkout, HeadReading
 from pointsman.graph.intents import Intent
 from pointsman.graph.model import JsonScalar
+from pointsman.graph.reviews import Uncommitted
 from pointsman.graph.work import (
     CheckExited,
-    CheckLost,
     CheckNotStarted,
     CheckRunning,
     CheckState,
     Found,
     HostRunCause,
-    HostRunStatus,
     NotFound,
     Receipt,
     ReceiptStatus,
@@ -36,14 +36,23 @@ from pointsman.graph.work import (
 )
 from tests.simulation.chance import Chance
 from tests.simulation.faults import Faults
-from tests.simulation.host_state import AgentWork, Effect, Machine, Turn, place_of
+from tests.simulation.host_state import AgentWork, Effect, Machine, place_of
 from tests.simulation.loop import Process, ProcessDiedError, pause
 
 Ref = dict[str, JsonScalar]
 
 
+_CANCELED: Final = CheckExited(
+    exit_code=143, timed_out=False, interrupted=True, duration_s=1.0, output_tail=""
+)
+
+
 class Refused(Exception):
     """The host refuses an effect for good."""
+
+    def __init__(self, reason: str, **host_ref: JsonScalar) -> None:
+        super().__init__(reason)
+        self.host_ref = host_ref
 
 
 class SimulatedHost:
@@ -82,7 +91,7 @@ class SimulatedHost:
                 self._note(order, key)
                 self._machine.worktrees[key] = order
                 self._machine.heads.setdefault(key, order.base_commit)
-            place: Ref = {"path": f"/w/{key}", "head_commit": order.base_commit}
+            place: Ref = {"path": f"/w/{key}", "head_commit": self._machine.heads[key]}
             return {**place, **({"branch": order.branch} if order.branch is not None else {})}
 
         return await self._repeatable(order, key, act, longest_s=60)
@@ -92,45 +101,85 @@ class SimulatedHost:
         self._machine.unwanted.add(key)
 
         def act() -> Ref:
-            self._machine.worktrees.pop(key, None)
+            why = self._why_kept(key)
+            if why is None:
+                self._machine.worktrees.pop(key, None)
             self._note(order, key)
-            return {"kept": False, "why": ""}
+            return {"kept": why is not None, "why": why or ""}
 
         return await self._repeatable(order, key, act)
 
+    def _why_kept(self, workspace_key: str) -> str | None:
+        if self._machine.in_use(workspace_key):
+            return "work is going on in it"
+        return "it was changed" if self._machine.dirty.get(workspace_key) else None
+
     async def freeze_change(self, order: intents.FreezeChange) -> Receipt:
-        place = place_of(order.change)
+        machine, place = self._machine, place_of(order.change)
 
         def act() -> Ref:
-            if isinstance(order.change, RemoteRef) and place not in self._machine.heads:
-                self._machine.commit(place)  # it was there all the time
-            if isinstance(order.change, WorkspaceHead) and place not in self._machine.worktrees:
+            if isinstance(order.change, RemoteRef) and place not in machine.heads:
+                machine.commit(place)  # it was there all the time
+            if isinstance(order.change, WorkspaceHead) and place not in machine.worktrees:
                 raise Refused("workspace_missing")
-            head = self._machine.heads[place]
+            changed = machine.dirty.get(place, ())
+            if changed and order.uncommitted is Uncommitted.REFUSE:
+                raise Refused("change_uncommitted")
+            commits = bool(changed) and order.uncommitted is Uncommitted.COMMIT
+            if commits:
+                machine.commit(place)
+                del machine.dirty[place]
             self._note(order, order.review_set_id)
-            return {"frozen_commit": head, "base_commit": order.base_commit, "diff_stat": ""}
+            return {
+                "frozen_commit": machine.heads[place],
+                "base_commit": order.base_commit,
+                "diff_stat": "",
+                "left_out": "" if commits else "\n".join(changed),
+                "committed": commits,
+            }
 
-        return await self._repeatable(order, place, act)
+        return await self._repeatable(order, order.review_set_id, act)
 
     async def verify_checkout(self, order: intents.VerifyCheckout) -> Checkout:
         await pause(self._chance.spread(0.001, 0.1))
-        prepared = self._machine.worktrees.get(order.workspace_key)
+        key = order.workspace_key
+        prepared = self._machine.worktrees.get(key)
         if prepared is None:
-            return Checkout(unreadable="there is no such worktree")
-        spoiled = ("a.py",) if order.workspace_key in self._machine.spoiled else ()
-        return Checkout(head_commit=prepared.base_commit, top_level=True, changed=spoiled)
+            was_there = key in self._machine.heads
+            return Checkout() if was_there else Checkout(unreadable="it was never made here")
+        changed = self._machine.dirty.get(key, ())
+        return Checkout(head_commit=prepared.base_commit, top_level=True, changed=changed)
 
     async def read_head(self, order: intents.ReadHead) -> HeadReading:
         await pause(self._chance.spread(0.001, 0.1))
         if self._chance.happens(self._faults.lookup_unknown):
             return HeadReading(head_commit=None, unavailable="git does not answer")
-        return HeadReading(head_commit=self._machine.heads.get(place_of(order.change)))
+        head = self._machine.heads.get(place_of(order.change))
+        return HeadReading(head_commit=head, unavailable=None if head else "there is no such head")
 
     async def workspaces(self) -> tuple[KeptWorkspace, ...]:
-        return ()
+        return tuple(self._kept(order) for order in self._machine.worktrees.values())
 
     async def prune_workspaces(self, keys: tuple[str, ...]) -> tuple[KeptWorkspace, ...]:
-        return ()
+        found = (each for each in await self.workspaces() if each.workspace_key in keys)
+        removed = tuple(each for each in found if each.removable)
+        for each in removed:
+            del self._machine.worktrees[each.workspace_key]
+        return removed
+
+    def _kept(self, order: intents.PrepareWorkspace) -> KeptWorkspace:
+        key = order.workspace_key
+        why = self._why_kept(key)
+        return KeptWorkspace(
+            workspace_key=key,
+            run_id=order.run_id,
+            role="primary" if order.branch is not None else key.rpartition(".")[2],
+            path=f"/w/{key}",
+            repository=order.repository,
+            commit=self._machine.heads[key],
+            why=why or "nobody has asked for its removal",
+            removable=why is None,
+        )
 
     async def launch(self, order: intents.LaunchExecution, access: ReportingAccess) -> Receipt:
         machine, attempt_id = self._machine, order.attempt_id
@@ -138,40 +187,53 @@ class SimulatedHost:
         def act() -> Ref:
             if order.workspace_key not in machine.worktrees:
                 raise Refused("workspace_missing")
+            if attempt_id in machine.attempts:
+                raise Refused("key_reused")
             if attempt_id in machine.forbidden:
                 raise Refused("interrupted")
             self._note(order, attempt_id)
             work = AgentWork(attempt_id, order.workspace_key, order.intent_id)
             machine.attempts[attempt_id] = work
-            self._begin(work, HostRunCause.LAUNCH, order.intent_id, access)
-            return {"thread_id": order.thread_id, "host_run_id": f"{attempt_id}-t1"}
+            begun = self._begin(work, HostRunCause.LAUNCH, order.intent_id, access)
+            return {"thread_id": order.thread_id, **begun}
 
         return await self._decided(order, attempt_id, act)
 
     async def send(self, order: intents.SendReminder, access: ReportingAccess) -> Receipt:
         def act() -> Ref:
-            work = self._machine.attempts.get(order.attempt_id)
-            stopped = order.attempt_id in self._machine.forbidden
-            if work is None or work.at_work or stopped or work.failure is not None:
+            work = self._to_go_on_with(order.attempt_id)
+            if order.attempt_id in self._machine.forbidden or work.interrupted:
                 raise Refused("interrupted")
             self._note(order, order.attempt_id)
-            self._begin(work, HostRunCause.WORKFLOW_MESSAGE, order.intent_id, access)
-            return {"host_run_id": f"{order.attempt_id}-t{len(work.turns)}"}
+            return self._begin(work, HostRunCause.WORKFLOW_MESSAGE, order.intent_id, access)
 
         return await self._decided(order, order.attempt_id, act)
 
     async def resume(self, order: intents.ResumeExecution, access: ReportingAccess) -> Receipt:
         def act() -> Ref:
-            work = self._machine.attempts.get(order.attempt_id)
-            if work is None or work.at_work or not work.resumable:
-                raise Refused("not_resumable")
+            try:
+                work = self._to_go_on_with(order.attempt_id)
+                if not work.interrupted:
+                    raise Refused("not_interrupted")
+            except Refused as refusal:
+                raise Refused(str(refusal), continuity="impossible") from None
             self._note(order, order.attempt_id)
-            work.stop, work.failure, work.resumable = None, None, False
             self._machine.forbidden.discard(order.attempt_id)
-            self._begin(work, HostRunCause.RESUME, order.intent_id, access)
-            return {"continuity": "native"}
+            begun = self._begin(work, HostRunCause.RESUME, order.intent_id, access)
+            return {"continuity": "native", **begun}
 
         return await self._decided(order, order.attempt_id, act)
+
+    def _to_go_on_with(self, attempt_id: str) -> AgentWork:
+        """Return work of which a further turn may begin."""
+        work = self._machine.attempts.get(attempt_id)
+        if work is None:
+            raise Refused("attempt_unknown")
+        if work.at_work:
+            raise Refused("attempt_active")
+        if not work.has_session:
+            raise Refused("not_resumable")
+        return work
 
     async def interrupt(self, order: intents.InterruptExecution) -> Receipt:
         machine = self._machine
@@ -180,9 +242,7 @@ class SimulatedHost:
             work = machine.attempts.get(order.attempt_id)
             machine.forbidden.add(order.attempt_id)
             if work is not None and work.at_work:
-                work.stop = "engine"
-                work.resumable = self._chance.happens(0.5)
-                work.end(HostRunStatus.INTERRUPTED)
+                work.cut_off("engine", machine.session_survives())
                 machine.wake(order.attempt_id)
             self._note(order, order.attempt_id)
             return {"left": 0}
@@ -192,11 +252,16 @@ class SimulatedHost:
     async def answer(self, order: intents.AnswerRequest) -> Receipt:
         def act() -> Ref:
             work = self._machine.attempts.get(order.attempt_id)
-            if work is None or order.request_id not in work.requests:
+            request = work.requests.get(order.request_id) if work is not None else None
+            if work is None or request is None:
+                raise Refused("request_unknown")
+            if not request.is_live:
                 raise Refused("request_gone")
+            if request.answer not in (None, (order.allow, order.text)):
+                raise Refused("request_answered")
             self._note(order, order.attempt_id)
-            work.requests[order.request_id] = True
-            self._machine.answer_request(order.attempt_id, order.request_id)
+            request.answer = order.allow, order.text
+            work.sequence += 1
             return {}
 
         return await self._decided(order, order.attempt_id, act)
@@ -211,10 +276,11 @@ class SimulatedHost:
         def act() -> Ref:
             if order.workspace_key not in machine.worktrees:
                 raise Refused("workspace_missing")
-            if check_id in machine.forbidden:
+            if check_id in machine.forbidden or check_id in machine.checks:
                 raise Refused("interrupted")
             self._note(order, check_id)
             machine.checks[check_id] = CheckRunning()
+            machine.check_places[check_id] = order.workspace_key
             machine.begin_check(check_id, order.timeout_s)
             return {}
 
@@ -229,8 +295,8 @@ class SimulatedHost:
             state = self._machine.check(order.check_id)
             if isinstance(state, CheckNotStarted):
                 self._machine.forbidden.add(order.check_id)
-            elif not isinstance(state, CheckExited):
-                self._machine.checks[order.check_id] = CheckLost()
+            elif isinstance(state, CheckRunning):
+                self._machine.checks[order.check_id] = _CANCELED
             self._note(order, order.check_id)
             return {"left": 0}
 
@@ -243,12 +309,12 @@ class SimulatedHost:
         async with self._locks.setdefault(subject, asyncio.Lock()):
             await pause(self._chance.spread(0.001, 0.5))
             effect = self._claimed(order, subject)
-            if effect.receipt is None:
-                self._crash()
-                effect.receipt = self._receipt(order, act)
-                self._crash()
-                return effect.receipt
-            return _repeated(effect.receipt)
+            if (known := self._known(effect, order, subject)) is not None:
+                return known
+            self._crash()
+            effect.receipt = self._receipt(order, act)
+            self._crash()
+            return effect.receipt
 
     async def _repeatable(
         self, order: Intent, subject: str, act: Callable[[], Ref], longest_s: float = 1.0
@@ -256,8 +322,8 @@ class SimulatedHost:
         """Do what may be done again until its receipt is recorded."""
         async with self._locks.setdefault(subject, asyncio.Lock()):
             effect = self._claimed(order, subject)
-            if effect.receipt is not None:
-                return _repeated(effect.receipt)
+            if (known := self._known(effect, order, subject)) is not None:
+                return known
             await pause(self._chance.spread(0.001, longest_s))
             receipt = self._receipt(order, act)
             self._crash()
@@ -270,27 +336,31 @@ class SimulatedHost:
         made = Effect(order.kind, subject)
         return self._machine.effects.setdefault(order.intent_id, made)
 
-    def _receipt(self, order: Intent, act: Callable[[], Ref]) -> Receipt:
-        key = order.intent_id
+    @staticmethod
+    def _known(effect: Effect, order: Intent, subject: str) -> Receipt | None:
+        """Return the answer that stands for a key; ``None`` while there is none."""
+        if (effect.kind, effect.subject) != (order.kind, subject):
+            return _rejected(order, Refused("key_reused"))
+        receipt = effect.receipt
+        if receipt is not None and receipt.status is ReceiptStatus.ACCEPTED:
+            return receipt.model_copy(update={"status": ReceiptStatus.ALREADY})
+        return receipt
+
+    @staticmethod
+    def _receipt(order: Intent, act: Callable[[], Ref]) -> Receipt:
         try:
             host_ref = act()
         except Refused as refusal:
-            return Receipt(
-                idempotency_key=key,
-                status=ReceiptStatus.REJECTED,
-                reason=str(refusal),
-                message=str(refusal),
-            )
-        return Receipt(idempotency_key=key, status=ReceiptStatus.ACCEPTED, host_ref=host_ref)
+            return _rejected(order, refusal)
+        accepted = ReceiptStatus.ACCEPTED
+        return Receipt(idempotency_key=order.intent_id, status=accepted, host_ref=host_ref)
 
     def _begin(
         self, work: AgentWork, cause: HostRunCause, key: str, access: ReportingAccess
-    ) -> None:
+    ) -> Ref:
         work.token = access.token
-        turn = Turn(cause, key)
-        work.turns.append(turn)
-        work.sequence += 1
-        self._machine.begin_turn(work, turn)
+        self._machine.begin_turn(work, work.begin(cause, key))
+        return {"host_run_id": f"{work.attempt_id}-t{len(work.turns)}"}
 
     def _crash(self) -> None:
         if self._chance.happens(self._faults.crash_at_act):
@@ -302,7 +372,11 @@ class SimulatedHost:
         self._machine.note(order.kind, order.intent_id, subject, order.run_id)
 
 
-def _repeated(receipt: Receipt) -> Receipt:
-    if receipt.status is ReceiptStatus.ACCEPTED:
-        return receipt.model_copy(update={"status": ReceiptStatus.ALREADY})
-    return receipt
+def _rejected(order: Intent, refusal: Refused) -> Receipt:
+    return Receipt(
+        idempotency_key=order.intent_id,
+        status=ReceiptStatus.REJECTED,
+        host_ref=refusal.host_ref,
+        reason=str(refusal),
+        message=str(refusal),
+    )

@@ -50,7 +50,7 @@ class WaitForAll(Checker):
                     pass
 
     def _is_spoiled(self, branch_id: str) -> bool:
-        return f"wf:{branch_id}" in self._machine.spoiled
+        return f"wf:{branch_id}" in self._machine.dirty
 
     def _join(self, joined: JoinCommitted) -> Iterator[str]:
         review = joined.review_set_id
