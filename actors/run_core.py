@@ -23,15 +23,13 @@ from pointsman.graph.projection import Projection
 from pointsman.graph.rejections import Rejected, RejectionCode
 from pointsman.graph.replies import Accepted, Reply
 from pointsman.graph.run import Run
-from pointsman.storage.journal import (
-    CommandReceipt,
-    Journal,
+from pointsman.storage.journal import Journal, TokenBinding, Transition
+from pointsman.storage.journal_errors import (
     JournalFullError,
     ReceiptConflictError,
     SequenceConflictError,
-    TokenBinding,
-    Transition,
 )
+from pointsman.storage.receipts import CommandReceipt
 
 _DECISIONS_MAX: Final = 3
 # Each automatic step either waits for the outside or uses up a visit, so a definition that

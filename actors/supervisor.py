@@ -24,7 +24,8 @@ from pointsman.graph import ids
 from pointsman.graph.commands import FireDeadline
 from pointsman.graph.projection import Deadline
 from pointsman.graph.replies import Reply
-from pointsman.storage.journal import Journal, JournalCorruptError, JournalFullError
+from pointsman.storage.journal import Journal
+from pointsman.storage.journal_errors import JournalCorruptError, JournalFullError
 
 log = structlog.get_logger()
 

@@ -10,7 +10,8 @@ import structlog
 
 from pointsman.actors.clock import Clock
 from pointsman.graph.projection import AttentionItem, AttentionKind
-from pointsman.storage.journal import Journal, JournalError
+from pointsman.storage.journal import Journal
+from pointsman.storage.journal_errors import JournalError
 
 log = structlog.get_logger()
 

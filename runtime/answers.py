@@ -11,7 +11,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pointsman.runtime.gateway.wire_history import Form
+from pointsman.runtime.wire.history import Form
 from pointsman.storage.history.answer import arrow_of
 
 _INTEGER_MAX: Final = 2**63

@@ -36,8 +36,8 @@ from pointsman.actors.ray_handles.workers import ActorSettings
 from pointsman.actors.shared_counts import counting
 from pointsman.runtime import discovery, in_actors, logs
 from pointsman.runtime.care.migrating import migrate_if_older
-from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.config import DataDirectory
+from pointsman.runtime.exit_codes import ExitCode
 from pointsman.runtime.journals import (
     make_data_directory,
     open_journal,

@@ -19,9 +19,11 @@ from pointsman.graph.results import GateComment
 from pointsman.runtime.config import DataDirectory, default_data_directory
 from pointsman.runtime.connection import Connection, StreamEvent, part_of_path
 from pointsman.runtime.discovery import running_server
-from pointsman.runtime.gateway import wire
-from pointsman.runtime.gateway import wire_actions as acts
-from pointsman.runtime.gateway.wire_history import (
+from pointsman.runtime.problems import PointsmanError
+from pointsman.runtime.views.attention import AttentionView
+from pointsman.runtime.views.queries import RunGraph, RunRow, RunView, TraceEntry
+from pointsman.runtime.wire import actions as acts
+from pointsman.runtime.wire.history import (
     CUT,
     ExportReply,
     ExportRequest,
@@ -30,15 +32,22 @@ from pointsman.runtime.gateway.wire_history import (
     RebuildRequest,
     SqlRequest,
 )
-from pointsman.runtime.gateway.workspaces import (
+from pointsman.runtime.wire.requests import (
+    SaveReply,
+    SaveRequest,
+    SkillsPage,
+    StartReply,
+    StartRequest,
+    ValidateRequest,
+    Validation,
+    WorkflowsPage,
+)
+from pointsman.runtime.wire.workspaces import (
     PruneReply,
     PruneRequest,
     WorkspacesPage,
     WorkspaceView,
 )
-from pointsman.runtime.problems import PointsmanError
-from pointsman.runtime.views.attention import AttentionView
-from pointsman.runtime.views.queries import RunGraph, RunRow, RunView, TraceEntry
 from pointsman.runtime.workflows import WorkflowFile, WorkflowRow
 from pointsman.storage.history.limits import ROWS_MAX
 
@@ -104,15 +113,15 @@ class Client:
         """Whether the server can take commands now."""
         return self._connection.ready()
 
-    def validate(self, text: str, name: str = "workflow.yaml") -> wire.Validation:
+    def validate(self, text: str, name: str = "workflow.yaml") -> Validation:
         """Check a definition's text; all its problems at once."""
-        body = wire.ValidateRequest(text=text, name=name)
-        return self._connection.post("/api/definitions/validate", body, wire.Validation)
+        body = ValidateRequest(text=text, name=name)
+        return self._connection.post("/api/definitions/validate", body, Validation)
 
     def workflows(self, repository: str) -> list[WorkflowRow]:
         """List a project's workflows and the examples, broken and not runnable ones included."""
         response = self._connection.send("GET", "/api/workflows", params={"repository": repository})
-        return wire.WorkflowsPage.model_validate_json(response.content).workflows
+        return WorkflowsPage.model_validate_json(response.content).workflows
 
     def workflow(self, repository: str, name: str) -> WorkflowFile:
         """Return one workflow with its text, by its id or its file's name."""
@@ -124,20 +133,18 @@ class Client:
 
     def save_workflow(
         self, repository: str, file: str, text: str, expected_revision: str | None
-    ) -> wire.SaveReply:
+    ) -> SaveReply:
         """Save a workflow file's text over the revision that was read; ``None`` for a new file."""
-        body = wire.SaveRequest(
-            repository=repository, text=text, expected_revision=expected_revision
-        )
+        body = SaveRequest(repository=repository, text=text, expected_revision=expected_revision)
         address = f"/api/workflows/{part_of_path(file)}"
         response = self._connection.send_body("PUT", address, body)
-        return wire.SaveReply.model_validate_json(response.content)
+        return SaveReply.model_validate_json(response.content)
 
     def skills(self, repository: str, provider: str) -> list[SkillSnapshot]:
         """List the skills a provider has in a project, with source and fingerprint."""
         params = {"repository": repository, "provider": provider}
         response = self._connection.send("GET", "/api/skills", params=params)
-        return wire.SkillsPage.model_validate_json(response.content).skills
+        return SkillsPage.model_validate_json(response.content).skills
 
     def start(
         self,
@@ -148,9 +155,9 @@ class Client:
         inputs: dict[str, Any],
         started_by: str,
         command_id: str,
-    ) -> wire.StartReply:
+    ) -> StartReply:
         """Start a run. The same command id with the same wish returns the first run."""
-        body = wire.StartRequest(
+        body = StartRequest(
             command_id=command_id,
             definition=definition,
             source=source,
@@ -158,7 +165,7 @@ class Client:
             inputs=inputs,
             started_by=started_by,
         )
-        return self._connection.post("/api/runs", body, wire.StartReply)
+        return self._connection.post("/api/runs", body, StartReply)
 
     def runs(self, states: tuple[str, ...] = (), limit: int = 100) -> list[RunRow]:
         """List runs, newest first."""

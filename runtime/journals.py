@@ -10,8 +10,8 @@ from pathlib import Path
 from pointsman.runtime.config import DataDirectory
 from pointsman.runtime.problems import PointsmanError
 from pointsman.storage.filesystem import refuse_network
-from pointsman.storage.journal import (
-    Journal,
+from pointsman.storage.journal import Journal
+from pointsman.storage.journal_errors import (
     JournalCorruptError,
     JournalError,
     JournalFormatError,

@@ -121,7 +121,7 @@ def with_place(
             event.setdefault("attempt_id", subject)
     if collector() is not None:
         trace, span = ref_of(subject)
-        event |= {"trace_id": f"{trace:032x}", "span_id": f"{span:016x}"}
+        event.update(trace_id=f"{trace:032x}", span_id=f"{span:016x}")
     return event
 
 

@@ -19,13 +19,10 @@ from pointsman.graph.model import Model
 from pointsman.graph.projection import AttentionItem, Deadline, Projection, RunSummary
 from pointsman.graph.run import Run
 from pointsman.graph.schedule import Occurrence, Schedule
-from pointsman.storage.journal import (
-    CommandReceipt,
-    JournalCorruptError,
-    JournalFormatError,
-    LogEntry,
-)
+from pointsman.storage.journal import LogEntry
+from pointsman.storage.journal_errors import JournalCorruptError, JournalFormatError
 from pointsman.storage.keys import Table
+from pointsman.storage.receipts import CommandReceipt
 from pointsman.storage.upcasts import UPCASTS, UpcastTable, upcast
 
 T = TypeVar("T")

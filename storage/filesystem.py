@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from pointsman.storage.journal import JournalPlaceError
+from pointsman.storage.journal_errors import JournalPlaceError
 
 # fmt: off
 _NETWORK_TYPES: Final = frozenset({

@@ -1,72 +1,19 @@
-"""The journal's port: what a durable store of runs promises, and its errors.
+"""The journal's port: what a durable store of runs promises.
 
 Two implementations stand behind one contract suite: ``lmdb_journal`` (the product) and
 ``memory_journal`` (for tests and simulation). All calls are synchronous and short.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from pointsman.graph.events import RecordedEvent
 from pointsman.graph.intents import Intent
 from pointsman.graph.projection import AttentionItem, Deadline, Projection, RunSummary
 from pointsman.graph.run import Run, RunState
-
-if TYPE_CHECKING:
-    from pointsman.storage.schedules import ScheduleStore
-    from pointsman.storage.tally import Tally
-
-
-class JournalError(Exception):
-    """Base of everything the journal raises; nothing was written when it is raised."""
-
-
-class SequenceConflictError(JournalError):
-    """The run has other events than the writer folded: load it again and decide again."""
-
-
-class FencedError(JournalError):
-    """A newer lease exists: this writer must stop; another one owns the run."""
-
-
-class ReceiptConflictError(JournalError):
-    """The command id was answered meanwhile: read its receipt."""
-
-
-class JournalFullError(JournalError):
-    """The disk is full; the command was refused and the run is as it was."""
-
-
-class JournalCorruptError(JournalError):
-    """A row does not decode or its checksum is wrong."""
-
-
-class JournalFormatError(JournalError):
-    """The data directory was written by a newer format, or is none of ours."""
-
-
-class JournalOutdatedError(JournalError):
-    """The data directory was written by an older format, and must be migrated first."""
-
-
-class JournalPlaceError(JournalError):
-    """The folder is on a network file system, or on another that is not the machine's own."""
-
-
-@dataclass(frozen=True, slots=True)
-class CommandReceipt:
-    """The durable answer to one accepted command.
-
-    ``scope`` is the run's id, or ``start`` for commands that create a run, or a schedule's (no
-    run's id is then given). ``reply`` is the
-    JSON the caller was answered with; ``digest`` is over the command as it was asked.
-    """
-
-    scope: str
-    command_id: str
-    digest: str
-    run_id: str
-    reply: bytes
+from pointsman.storage.receipts import CommandReceipt
+from pointsman.storage.schedules import ScheduleStore
+from pointsman.storage.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +92,7 @@ class Journal(Protocol):
     """
 
     @property
-    def schedules(self) -> "ScheduleStore":
+    def schedules(self) -> ScheduleStore:
         """The schedules that are kept beside the runs."""
         ...
 
@@ -242,7 +189,7 @@ class Journal(Protocol):
         """
         ...
 
-    def tally(self, now_ms: int, late_ms: int) -> "Tally":
+    def tally(self, now_ms: int, late_ms: int) -> Tally:
         """Count what there is; a deadline is late when its instant is more than ``late_ms`` ago."""
         ...
 

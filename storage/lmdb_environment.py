@@ -29,7 +29,7 @@ from pointsman.storage.filesystem import (
     sync_file,
     sync_folder,
 )
-from pointsman.storage.journal import (
+from pointsman.storage.journal_errors import (
     JournalCorruptError,
     JournalError,
     JournalFormatError,

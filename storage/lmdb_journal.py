@@ -19,21 +19,18 @@ from pointsman.graph.run import Run, RunState
 from pointsman.storage import codec, keys
 from pointsman.storage.codec import Schema
 from pointsman.storage.filesystem import Size
-from pointsman.storage.journal import (
-    DAMAGED_KIND,
-    CommandReceipt,
+from pointsman.storage.journal import DAMAGED_KIND, LogEntry, StoredEvent, Transition
+from pointsman.storage.journal_errors import (
     FencedError,
     JournalCorruptError,
-    LogEntry,
     ReceiptConflictError,
     SequenceConflictError,
-    StoredEvent,
-    Transition,
 )
 from pointsman.storage.keys import Table
 from pointsman.storage.lmdb_environment import MAP_SIZE_BYTES, Environment, Txn
 from pointsman.storage.lmdb_schedules import LmdbSchedules
 from pointsman.storage.lmdb_tally import tally
+from pointsman.storage.receipts import CommandReceipt
 from pointsman.storage.rows import (
     TableRows,
     TransitionRows,

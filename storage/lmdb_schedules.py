@@ -7,7 +7,7 @@ from typing import TypeVar
 from pointsman.graph.schedule import Occurrence, Schedule
 from pointsman.storage import codec, keys
 from pointsman.storage.codec import Schema
-from pointsman.storage.journal import ReceiptConflictError
+from pointsman.storage.journal_errors import ReceiptConflictError
 from pointsman.storage.keys import Table
 from pointsman.storage.lmdb_environment import Environment, Txn
 from pointsman.storage.rows import TableRows

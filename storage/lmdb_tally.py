@@ -10,7 +10,7 @@ from pointsman.graph.projection import AttentionItem, AttentionKind
 from pointsman.graph.run import RunState
 from pointsman.storage import codec, keys
 from pointsman.storage.codec import Schema
-from pointsman.storage.journal import JournalCorruptError
+from pointsman.storage.journal_errors import JournalCorruptError
 from pointsman.storage.keys import Table
 from pointsman.storage.lmdb_environment import Environment, Txn
 from pointsman.storage.tally import Tally, Waiting

@@ -18,17 +18,15 @@ from pointsman.graph.projection import AttentionItem, Deadline, Projection, RunS
 from pointsman.graph.run import Run, RunState
 from pointsman.storage import codec, keys
 from pointsman.storage.codec import Schema
-from pointsman.storage.journal import (
-    CommandReceipt,
+from pointsman.storage.journal import LogEntry, StoredEvent, Transition
+from pointsman.storage.journal_errors import (
     FencedError,
     JournalError,
-    LogEntry,
     ReceiptConflictError,
     SequenceConflictError,
-    StoredEvent,
-    Transition,
 )
 from pointsman.storage.memory_schedules import MemorySchedules
+from pointsman.storage.receipts import CommandReceipt
 from pointsman.storage.schedules import ScheduleStore
 from pointsman.storage.tally import Tally, Waiting
 

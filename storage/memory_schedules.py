@@ -7,7 +7,7 @@ from typing import TypeVar
 from pointsman.graph.schedule import Occurrence, OccurrenceState, Schedule
 from pointsman.storage import codec, keys
 from pointsman.storage.codec import Schema
-from pointsman.storage.journal import ReceiptConflictError
+from pointsman.storage.journal_errors import ReceiptConflictError
 from pointsman.storage.schedules import ScheduleChange, ScheduleConflictError
 
 T = TypeVar("T")

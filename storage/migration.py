@@ -15,7 +15,7 @@ from pointsman.graph.events import RecordedEvent
 from pointsman.graph.evolve import fold
 from pointsman.graph.project import project
 from pointsman.storage import codec, keys
-from pointsman.storage.journal import JournalCorruptError
+from pointsman.storage.journal_errors import JournalCorruptError
 from pointsman.storage.keys import Table
 from pointsman.storage.lmdb_environment import MAP_SIZE_BYTES, Environment, Txn
 from pointsman.storage.rows import derived_rows

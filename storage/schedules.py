@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from pointsman.graph.schedule import Occurrence, Schedule
-from pointsman.storage.journal import CommandReceipt, JournalError
+from pointsman.storage.journal_errors import JournalError
+from pointsman.storage.receipts import CommandReceipt
 
 
 class ScheduleConflictError(JournalError):

@@ -14,7 +14,8 @@ from pointsman.graph.events import RecordedEvent
 from pointsman.graph.intents import Intent
 from pointsman.graph.projection import AttentionItem, Deadline, Projection
 from pointsman.graph.run import Run, RunState
-from pointsman.storage.journal import Journal, JournalCorruptError
+from pointsman.storage.journal import Journal
+from pointsman.storage.journal_errors import JournalCorruptError
 from pointsman.storage.verify_schedules import schedule_problems
 
 Fold: TypeAlias = Callable[[Iterable[RecordedEvent]], Run | None]

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from pointsman.graph.schedule import OccurrenceState, Schedule
-from pointsman.storage.journal import Journal, JournalCorruptError
+from pointsman.storage.journal import Journal
+from pointsman.storage.journal_errors import JournalCorruptError
 from pointsman.storage.schedules import ScheduleStore
 
 _ROWS_MAX: Final = 1 << 31

@@ -14,7 +14,7 @@ from pointsman.actors.ray_handles.calls import options
 from pointsman.storage.history.errors import HistoryError
 from pointsman.storage.history.limits import Limits
 from pointsman.storage.history.memory import bound_memory
-from pointsman.storage.journal import JournalError
+from pointsman.storage.journal_errors import JournalError
 
 if TYPE_CHECKING:  # which loads DuckDB, and only the actor needs it
     from pointsman.actors.historian import Historian

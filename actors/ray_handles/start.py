@@ -51,7 +51,7 @@ def start_ray(folder: Path) -> None:
     os.environ["RAY_AUTH_TOKEN"] = _TOKEN
     # Ray lowers its workers' priority by default; agents and checks would inherit that.
     os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112 - Ray's name
-    # Agents must outlive the process that launched them; see ``runtime.hosts.runner``.
+    # Agents must outlive the process that launched them; see ``runtime.processes.runner``.
     os.environ["RAY_kill_child_processes_on_worker_exit"] = "false"  # noqa: SIM112 - Ray's name
     logging.getLogger("ray").setLevel(logging.ERROR)
     # Ray installs a handler that prints stack traces; the program's own way to end stays.

@@ -23,7 +23,8 @@ from pointsman.actors.ray_handles.calls import (
 from pointsman.actors.ray_handles.hosts import RemoteHost
 from pointsman.actors.run_actor import NotAssignedError, RunActor
 from pointsman.actors.workers import LeaseLostError, WorkerLostError
-from pointsman.storage.journal import FencedError, Journal
+from pointsman.storage.journal import Journal
+from pointsman.storage.journal_errors import FencedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ import psutil
 from pointsman.runtime import discovery
 from pointsman.runtime.care import staging
 from pointsman.runtime.config import DataDirectory
-from pointsman.runtime.hosts import processes
 from pointsman.runtime.journals import open_lmdb_journal
 from pointsman.runtime.problems import PointsmanError
+from pointsman.runtime.processes import process_table
 from pointsman.storage.codec import LAYOUT_VERSION
 from pointsman.storage.lmdb_environment import MAP_SIZE_BYTES_MAX
 
@@ -93,4 +93,4 @@ def _is_work(pid: int, below: str) -> bool:
         environment = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
         return False
-    return f"{processes.MARKER}={below}/".encode() in environment
+    return f"{process_table.MARKER}={below}/".encode() in environment

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from pointsman.runtime.cli import names, rendering
 from pointsman.runtime.cli.background import ensure_server
-from pointsman.runtime.cli.exit_codes import ExitCode, of_state
 from pointsman.runtime.cli.following import Follower, rests
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.reach import Reach, reading
+from pointsman.runtime.exit_codes import ExitCode, of_state
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.views.queries import RunView
 from pointsman.runtime.worktrees.repositories import inspect_repository

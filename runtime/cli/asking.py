@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pointsman.runtime import discovery
-from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.terminal import table
 from pointsman.runtime.client import Client
-from pointsman.runtime.gateway.wire_history import Form
+from pointsman.runtime.exit_codes import ExitCode
 from pointsman.runtime.problems import PointsmanError
+from pointsman.runtime.wire.history import Form
 from pointsman.storage.history.limits import Limits
 from pointsman.storage.history.tables import TABLES
 from pointsman.storage.history.views import VIEWS

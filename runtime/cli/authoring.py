@@ -7,8 +7,8 @@ from typing import Final
 
 from pointsman.graph.problem import meant
 from pointsman.runtime.cli import project_files
-from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
+from pointsman.runtime.exit_codes import ExitCode
 from pointsman.runtime.problems import PointsmanError
 from pointsman.storage import catalog
 from pointsman.storage.definition_text import Loaded, render

@@ -13,10 +13,10 @@ from types import FrameType
 from typing import TYPE_CHECKING, Final
 
 from pointsman.runtime import discovery
-from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.terminal import Terminal
 from pointsman.runtime.config import DataDirectory
+from pointsman.runtime.exit_codes import ExitCode
 from pointsman.runtime.journals import make_data_directory
 from pointsman.runtime.problems import PointsmanError
 

@@ -7,9 +7,9 @@ from typing import Annotated, Final
 import typer
 
 import pointsman
-from pointsman.runtime.cli.exit_codes import MEANINGS, ExitCode
 from pointsman.runtime.cli.options import Data, Detach, Json, Repository, RunName
 from pointsman.runtime.cli.options import called as _call
+from pointsman.runtime.exit_codes import MEANINGS, ExitCode
 
 _EXIT_CODES: Final = "\n".join(f"{code.value:>5}  {MEANINGS[code]}" for code in ExitCode)
 

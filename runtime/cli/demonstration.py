@@ -20,10 +20,10 @@ from pointsman.runtime.cli.demo_project import (
     make_project,
     remove_projects,
 )
-from pointsman.runtime.cli.exit_codes import of_state
 from pointsman.runtime.cli.following import Follower, rests
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.reach import Reach, Reader, reading
+from pointsman.runtime.exit_codes import of_state
 from pointsman.runtime.views.queries import RunRow, RunView, TraceEntry
 from pointsman.runtime.worktrees.git import GitError, git
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from pointsman.runtime.cli import names, project_files
-from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.reach import reading
+from pointsman.runtime.exit_codes import ExitCode
 from pointsman.runtime.problems import PointsmanError
 
 

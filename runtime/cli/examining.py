@@ -5,8 +5,8 @@ from typing import Final
 
 from pointsman.actors.clock import SystemClock
 from pointsman.runtime.care.doctor import Level, examine
-from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
+from pointsman.runtime.exit_codes import ExitCode
 
 _STYLES: Final = {Level.OK: "green", Level.WARNING: "yellow", Level.PROBLEM: "bold red"}
 

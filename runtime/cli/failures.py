@@ -9,8 +9,8 @@ import sys
 import traceback
 from typing import Final
 
-from pointsman.runtime.cli.exit_codes import ExitCode, of_problem
 from pointsman.runtime.cli.terminal import Terminal
+from pointsman.runtime.exit_codes import ExitCode, of_problem
 from pointsman.runtime.problems import PointsmanError, document
 
 DEBUG_VARIABLE: Final = "POINTSMAN_DEBUG"
@@ -39,7 +39,7 @@ def tell_usage(message: str, hint: str, terminal: Terminal) -> ExitCode:
 
 
 def _unforeseen(error: Exception) -> PointsmanError:
-    from pointsman.storage.journal import JournalCorruptError
+    from pointsman.storage.journal_errors import JournalCorruptError
 
     damaged = isinstance(error, JournalCorruptError)
     return PointsmanError("journal_corrupt", str(error)) if damaged else _defect(error)

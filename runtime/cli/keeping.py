@@ -10,8 +10,8 @@ from pointsman.runtime import discovery
 from pointsman.runtime.care import backups, restoring
 from pointsman.runtime.care.migrating import migrate_if_older
 from pointsman.runtime.cli import names
-from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
+from pointsman.runtime.exit_codes import ExitCode
 from pointsman.runtime.problems import PointsmanError
 
 _NAMED_MAX: Final = 20

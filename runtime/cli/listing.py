@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pointsman.runtime import discovery
-from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.terminal import table
+from pointsman.runtime.exit_codes import ExitCode
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.workflows import Surroundings, WorkflowRow, rows
 from pointsman.runtime.worktrees.repositories import inspect_repository

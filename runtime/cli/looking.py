@@ -11,11 +11,11 @@ from typing import Final
 from pointsman.actors.clock import SystemClock
 from pointsman.runtime import discovery
 from pointsman.runtime.cli import names, rendering, trace_lines
-from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.reach import Reader, reading
 from pointsman.runtime.cli.review_tables import show_reviews
 from pointsman.runtime.cli.terminal import table
+from pointsman.runtime.exit_codes import ExitCode
 from pointsman.runtime.views.attention import AttentionView
 from pointsman.runtime.views.queries import RunView
 from pointsman.runtime.views.review_words import commit_in_short

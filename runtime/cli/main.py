@@ -54,8 +54,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code; no exception comes out of it."""
     import typer
 
-    from pointsman.runtime.cli.exit_codes import ExitCode
     from pointsman.runtime.cli.sql_commands import app
+    from pointsman.runtime.exit_codes import ExitCode
 
     # Also for a command line that cannot be read any further.
     json = "--json" in arguments

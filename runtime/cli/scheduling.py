@@ -12,10 +12,10 @@ from typing import Protocol
 from pointsman.actors.clock import SystemClock
 from pointsman.runtime import discovery
 from pointsman.runtime.cli import names
-from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.terminal import table
 from pointsman.runtime.definitions import find_definition
+from pointsman.runtime.exit_codes import ExitCode
 from pointsman.runtime.scheduling.schedule_views import (
     OccurrenceReply,
     OccurrenceView,

@@ -62,7 +62,7 @@ def sql(
     if sum(each is not None for each in (statement, file, schema)) > 1:
         raise typer.BadParameter("give one of a statement, --file and --schema", context)
     from pointsman.runtime.cli import asking
-    from pointsman.runtime.gateway.wire_history import Form
+    from pointsman.runtime.wire.history import Form
 
     form = Format.JSON if json else form
     call = called(context, data, json=form is Format.JSON)

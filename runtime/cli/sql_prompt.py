@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Final
 
 from pointsman.runtime.cli import asking, failures
-from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
+from pointsman.runtime.exit_codes import ExitCode
 from pointsman.runtime.problems import PointsmanError
 
 _FIRST: Final = "sql> "

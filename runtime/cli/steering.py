@@ -12,12 +12,12 @@ from pointsman.graph.problem import listed
 from pointsman.graph.results import GateComment
 from pointsman.runtime.cli import acting, names, rendering
 from pointsman.runtime.cli.background import ensure_server
-from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.reach import reading
-from pointsman.runtime.gateway import wire_actions as acts
+from pointsman.runtime.exit_codes import ExitCode
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.views.queries import RunView
+from pointsman.runtime.wire import actions as acts
 
 _CANCEL_WAIT_S: Final = 60.0
 

@@ -15,9 +15,9 @@ from pointsman.graph.definition import ParallelNode, Workflow
 from pointsman.graph.problem import meant
 from pointsman.graph.reviews import FrozenInput
 from pointsman.runtime.cli import project_files
-from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.terminal import table
+from pointsman.runtime.exit_codes import ExitCode
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.worktrees.repositories import inspect_repository
 from pointsman.storage import catalog

@@ -1,8 +1,8 @@
 """``verify``: one line a problem, each with what to do; nothing is changed."""
 
 from pointsman.runtime.care import verification
-from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
+from pointsman.runtime.exit_codes import ExitCode
 
 
 def verify(call: Invocation) -> int:

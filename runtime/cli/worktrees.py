@@ -5,12 +5,13 @@ from collections.abc import Sequence
 
 from pointsman.runtime import discovery
 from pointsman.runtime.cli import acting, names
-from pointsman.runtime.cli.exit_codes import ExitCode
 from pointsman.runtime.cli.invocation import Invocation
 from pointsman.runtime.cli.reach import reading
-from pointsman.runtime.gateway.workspaces import Workspaces, WorkspaceView
+from pointsman.runtime.exit_codes import ExitCode
+from pointsman.runtime.gateway.workspaces import Workspaces
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.views.review_words import commit_in_short
+from pointsman.runtime.wire.workspaces import WorkspaceView
 
 
 def workspaces(call: Invocation, runs: Sequence[str], *, prune: bool) -> int:

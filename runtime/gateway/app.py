@@ -29,7 +29,8 @@ from pointsman.runtime.gateway.sql import routes as sql_routes
 from pointsman.runtime.gateway.streams import OutputLogs
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.spans.asked_by import AskedBy
-from pointsman.storage.journal import Journal, JournalCorruptError
+from pointsman.storage.journal import Journal
+from pointsman.storage.journal_errors import JournalCorruptError
 
 log = structlog.get_logger()
 

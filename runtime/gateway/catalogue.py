@@ -9,9 +9,9 @@ from pathlib import Path
 
 from pointsman.actors.host import Host, HostUnavailableError, RepositoryState
 from pointsman.runtime import skills, workflows
-from pointsman.runtime.gateway import wire
-from pointsman.runtime.gateway.paths import absolute
 from pointsman.runtime.problems import PointsmanError
+from pointsman.runtime.wire.paths import absolute
+from pointsman.runtime.wire.requests import SaveReply, SaveRequest, SkillsPage, WorkflowsPage
 from pointsman.storage import catalog, workflow_files
 from pointsman.storage.definition_text import Loaded, place, read_definition
 
@@ -23,13 +23,11 @@ class Catalogue:
         self._host = host
         self._home = home
 
-    async def list(self, repository: str) -> wire.WorkflowsPage:
+    async def list(self, repository: str) -> WorkflowsPage:
         """List the project's workflows, broken and not runnable ones with their reasons."""
         project = _project(repository)
         around = await self._surroundings(project)
-        return wire.WorkflowsPage(
-            workflows=await asyncio.to_thread(workflows.rows, project, around)
-        )
+        return WorkflowsPage(workflows=await asyncio.to_thread(workflows.rows, project, around))
 
     async def get(self, repository: str, name: str) -> workflows.WorkflowFile:
         """Return one workflow with its text, by its id or its file's name."""
@@ -37,7 +35,7 @@ class Catalogue:
         around = await self._surroundings(project)
         return await asyncio.to_thread(workflows.file_of, project, name, around)
 
-    async def save(self, file: str, request: wire.SaveRequest) -> wire.SaveReply:
+    async def save(self, file: str, request: SaveRequest) -> SaveReply:
         """Write a valid definition's text, byte for byte, over the revision that was read.
 
         Raises ``definition_invalid``, ``revision_conflict`` and ``workflow_not_written``; nothing
@@ -47,13 +45,13 @@ class Catalogue:
         project = _project(request.repository)
         changed = await asyncio.to_thread(_save, project, file, request)
         saved = await self.get(str(project), file)
-        return wire.SaveReply(workflow=saved.row, changed=changed)
+        return SaveReply(workflow=saved.row, changed=changed)
 
-    async def skills(self, repository: str, provider: str) -> wire.SkillsPage:
+    async def skills(self, repository: str, provider: str) -> SkillsPage:
         """List the skills that a provider has in a project, with source and fingerprint."""
         top = await self._top(_project(repository))
         found = await asyncio.to_thread(skills.discover, provider, top, self._home)
-        return wire.SkillsPage(skills=list(found))
+        return SkillsPage(skills=list(found))
 
     async def _surroundings(self, project: Path) -> workflows.Surroundings:
         try:
@@ -78,7 +76,7 @@ def _project(repository: str) -> Path:
     return project
 
 
-def _save(project: Path, file: str, request: wire.SaveRequest) -> bool:
+def _save(project: Path, file: str, request: SaveRequest) -> bool:
     shown_as = str(catalog.FOLDER / file)
     loaded = read_definition(request.text, shown_as)
     _demand_valid(loaded, shown_as)

@@ -26,25 +26,26 @@ from pointsman.graph.model import JsonScalar
 from pointsman.graph.owed import unfinished
 from pointsman.graph.problem import Problem
 from pointsman.graph.replies import Reply
-from pointsman.runtime.gateway import wire
 from pointsman.runtime.gateway.catalogue import Catalogue
-from pointsman.runtime.gateway.paths import absolute
 from pointsman.runtime.gateway.reports import Reports
 from pointsman.runtime.gateway.telling import tell
-from pointsman.runtime.gateway.wire_actions import (
+from pointsman.runtime.gateway.workspaces import Workspaces
+from pointsman.runtime.problems import PROBLEMS, PointsmanError, refused
+from pointsman.runtime.requirements import found_skills, lacking_providers
+from pointsman.runtime.skills import find_skill
+from pointsman.runtime.views.queries import known_run, known_summary
+from pointsman.runtime.wire.actions import (
     ActionRequest,
     CancelReply,
     CancelRequest,
     CommandReply,
     command_of,
 )
-from pointsman.runtime.gateway.workspaces import Workspaces
-from pointsman.runtime.problems import PROBLEMS, PointsmanError, refused
-from pointsman.runtime.requirements import found_skills, lacking_providers
-from pointsman.runtime.skills import find_skill
-from pointsman.runtime.views.queries import known_run, known_summary
+from pointsman.runtime.wire.paths import absolute
+from pointsman.runtime.wire.requests import StartReply, StartRequest, Validation, ValidWorkflow
 from pointsman.storage.definition_text import read_definition
-from pointsman.storage.journal import Journal, JournalError
+from pointsman.storage.journal import Journal
+from pointsman.storage.journal_errors import JournalError
 
 log = structlog.get_logger()
 
@@ -82,21 +83,21 @@ class Operations:
             return False
         return True
 
-    async def validate(self, text: str, name: str) -> wire.Validation:
+    async def validate(self, text: str, name: str) -> Validation:
         """Check a definition's text; all its problems at once."""
         loaded = await asyncio.to_thread(read_definition, text, name)
         workflow = loaded.workflow
         if workflow is None:
-            return wire.Validation(name=name, workflow=None, problems=list(loaded.problems))
-        valid = wire.ValidWorkflow(
+            return Validation(name=name, workflow=None, problems=list(loaded.problems))
+        valid = ValidWorkflow(
             id=workflow.id,
             name=workflow.name,
             revision=workflow.revision,
             digest=digest(workflow.model_dump(mode="json", exclude_none=True)),
         )
-        return wire.Validation(name=name, workflow=valid, problems=[])
+        return Validation(name=name, workflow=valid, problems=[])
 
-    async def start(self, request: wire.StartRequest) -> wire.StartReply:
+    async def start(self, request: StartRequest) -> StartReply:
         """Start a run, or return the one that the same start made before.
 
         A refusal comes before anything was made: definition, inputs, providers, repository and
@@ -123,7 +124,7 @@ class Operations:
         except HostUnavailableError as error:
             raise PointsmanError("host_unavailable", f"the host did not answer: {error}") from error
         reply = _accepted(answer)
-        return wire.StartReply(run_id=reply.run_id, duplicate=reply.duplicate)
+        return StartReply(run_id=reply.run_id, duplicate=reply.duplicate)
 
     async def act(self, run_id: str, request: ActionRequest) -> CommandReply:
         """Do what a person asks of a run: decide, resume, retry, review again, answer."""
@@ -225,7 +226,7 @@ def _accepted(answer: Answer) -> Reply:
     raise refused(answer)
 
 
-def _valid_workflow(request: wire.StartRequest) -> Workflow:
+def _valid_workflow(request: StartRequest) -> Workflow:
     loaded = read_definition(request.definition, request.source)
     if loaded.workflow is not None:
         return loaded.workflow

@@ -31,7 +31,7 @@ from pointsman.graph.contract_text import CONTRACT_TOOL_NAME
 from pointsman.runtime.gateway.guard import bearer_token
 from pointsman.runtime.gateway.json_bodies import duplicate_keys, in_words, whole_body
 from pointsman.runtime.gateway.reports import Reports, ambiguous, not_judged, sub_agent_refused
-from pointsman.runtime.gateway.wire import ReportAnswer
+from pointsman.runtime.wire.requests import ReportAnswer
 
 log = structlog.get_logger()
 

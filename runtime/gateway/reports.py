@@ -17,9 +17,9 @@ from pointsman.graph.contract import describe
 from pointsman.graph.rejections import Rejected, RejectionCode
 from pointsman.graph.tried import assigned
 from pointsman.runtime.gateway.telling import tell
-from pointsman.runtime.gateway.wire import ReportAnswer, ReportFieldError, ReportReceipt
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.views.queries import known_run, timestamp
+from pointsman.runtime.wire.requests import ReportAnswer, ReportFieldError, ReportReceipt
 from pointsman.storage.journal import Journal
 
 log = structlog.get_logger()

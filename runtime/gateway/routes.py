@@ -10,20 +10,25 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from pointsman.graph import limits
 from pointsman.graph.model import Model
 from pointsman.graph.run import RunState
-from pointsman.runtime.gateway import wire
-from pointsman.runtime.gateway import wire_actions as acts
 from pointsman.runtime.gateway.catalogue import Catalogue
 from pointsman.runtime.gateway.operations import Operations
 from pointsman.runtime.gateway.streams import Cursor, OutputLogs, cursor_of, happenings
-from pointsman.runtime.gateway.workspaces import (
-    PruneReply,
-    PruneRequest,
-    Workspaces,
-    WorkspacesPage,
-)
+from pointsman.runtime.gateway.workspaces import Workspaces
 from pointsman.runtime.problems import PointsmanError, page_text
 from pointsman.runtime.views import queries
 from pointsman.runtime.views.attention import AttentionView, attention
+from pointsman.runtime.wire import actions as acts
+from pointsman.runtime.wire.requests import (
+    SaveReply,
+    SaveRequest,
+    SkillsPage,
+    StartReply,
+    StartRequest,
+    ValidateRequest,
+    Validation,
+    WorkflowsPage,
+)
+from pointsman.runtime.wire.workspaces import PruneReply, PruneRequest, WorkspacesPage
 from pointsman.runtime.workflows import WorkflowFile
 from pointsman.storage.journal import Journal
 
@@ -118,7 +123,7 @@ def catalogue(workflows: Catalogue) -> APIRouter:
     router = APIRouter(prefix="/api")
 
     @router.get("/workflows")
-    async def list_workflows(repository: Repository) -> wire.WorkflowsPage:
+    async def list_workflows(repository: Repository) -> WorkflowsPage:
         return await workflows.list(repository)
 
     @router.get("/workflows/{name}")
@@ -126,11 +131,11 @@ def catalogue(workflows: Catalogue) -> APIRouter:
         return await workflows.get(repository, name)
 
     @router.put("/workflows/{name}")
-    async def save_workflow(name: str, body: wire.SaveRequest) -> wire.SaveReply:
+    async def save_workflow(name: str, body: SaveRequest) -> SaveReply:
         return await workflows.save(name, body)
 
     @router.get("/skills")
-    async def list_skills(repository: Repository, provider: Provider) -> wire.SkillsPage:
+    async def list_skills(repository: Repository, provider: Provider) -> SkillsPage:
         return await workflows.skills(repository, provider)
 
     return router
@@ -156,11 +161,11 @@ def mutations(operations: Operations) -> APIRouter:
     router = APIRouter(prefix="/api")
 
     @router.post("/definitions/validate")
-    async def validate(body: wire.ValidateRequest) -> wire.Validation:
+    async def validate(body: ValidateRequest) -> Validation:
         return await operations.validate(body.text, body.name)
 
     @router.post("/runs")
-    async def start(body: wire.StartRequest) -> wire.StartReply:
+    async def start(body: StartRequest) -> StartReply:
         return await operations.start(body)
 
     @router.post("/runs/{run_id}/gate")

@@ -13,7 +13,9 @@ from starlette.responses import Response, StreamingResponse
 from pointsman.actors import metrics
 from pointsman.actors.history import ArrowAnswer, AsksHistory
 from pointsman.actors.metric_labels import SqlOutcome
-from pointsman.runtime.gateway.wire_history import (
+from pointsman.runtime.history_problems import told
+from pointsman.runtime.problems import PointsmanError
+from pointsman.runtime.wire.history import (
     CUT,
     ExportReply,
     ExportRequest,
@@ -22,8 +24,6 @@ from pointsman.runtime.gateway.wire_history import (
     RebuildRequest,
     SqlRequest,
 )
-from pointsman.runtime.history_problems import told
-from pointsman.runtime.problems import PointsmanError
 from pointsman.storage.history.limits import Limits
 from pointsman.storage.history.tables import TABLES
 

@@ -11,7 +11,7 @@ from pointsman.actors.messages import Answer, Message
 from pointsman.actors.supervising import Supervising
 from pointsman.actors.workers import WorkerLostError
 from pointsman.runtime.problems import PointsmanError
-from pointsman.storage.journal import JournalFullError
+from pointsman.storage.journal_errors import JournalFullError
 
 log = structlog.get_logger()
 

@@ -8,51 +8,16 @@ from typing import NamedTuple
 
 from pointsman.actors.host import Host, HostUnavailableError, KeptWorkspace
 from pointsman.graph import ids
-from pointsman.graph.model import Model
 from pointsman.graph.run import Run
-from pointsman.runtime.gateway.wire import Id
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.views.queries import known_summary
+from pointsman.runtime.wire.workspaces import (
+    PruneReply,
+    PruneRequest,
+    WorkspacesPage,
+    WorkspaceView,
+)
 from pointsman.storage.journal import Journal
-
-
-class WorkspaceView(Model):
-    """One worktree. ``role`` is ``primary``, or the reviewer's branch; ``why`` it is kept.
-
-    ``run_state`` is ``None`` for a run that is not in this journal.
-    """
-
-    workspace_key: str
-    run_id: str
-    run_state: str | None
-    role: str
-    path: str
-    repository: str
-    commit: str | None
-    why: str
-    removable: bool
-
-
-class WorkspacesPage(Model):
-    """The worktrees there are."""
-
-    workspaces: list[WorkspaceView]
-
-
-class PruneRequest(Model):
-    """Remove what is removable, of all runs or of those named.
-
-    It needs no command id: what is removed stays so however often it is asked for.
-    """
-
-    run_ids: list[Id] = []
-
-
-class PruneReply(Model):
-    """What was removed, and what was kept with the reason."""
-
-    removed: list[WorkspaceView]
-    kept: list[WorkspaceView]
 
 
 class Workspaces(NamedTuple):

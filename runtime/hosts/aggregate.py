@@ -19,7 +19,7 @@ from pointsman.graph.work import (
     WorkPhase,
 )
 from pointsman.runtime.hosts.attempts import AttemptFolder, TurnFolder
-from pointsman.runtime.hosts.supervised import (
+from pointsman.runtime.processes.supervised import (
     OPEN_STATES,
     CommandState,
     Ending,

@@ -12,7 +12,11 @@ from pointsman.graph.intents import LaunchExecution
 from pointsman.graph.model import Model
 from pointsman.graph.work import HostRunCause, NativeRequest, WorkFailure
 from pointsman.runtime.durable import create_durably, file_name
-from pointsman.runtime.hosts.supervised import RecordCorruptError, SupervisedCommand, read_record
+from pointsman.runtime.processes.supervised import (
+    RecordCorruptError,
+    SupervisedCommand,
+    read_record,
+)
 from pointsman.runtime.providers.base import (
     AnswerFile,
     NativeWork,

@@ -11,9 +11,9 @@ from pointsman.graph.evidence import Checkout, HeadReading
 from pointsman.graph.intents import FreezeChange, ReadHead, VerifyCheckout
 from pointsman.graph.work import Receipt
 from pointsman.runtime.durable import file_name
-from pointsman.runtime.hosts import processes
 from pointsman.runtime.hosts.effects import Effects, accepted, rejected
 from pointsman.runtime.hosts.turns import Turns
+from pointsman.runtime.processes import process_table
 from pointsman.runtime.worktrees.change_heads import (
     Pause,
     has_returned,
@@ -24,7 +24,7 @@ from pointsman.runtime.worktrees.checkouts import verify
 from pointsman.runtime.worktrees.frozen import FreezeRefusedError, freeze
 from pointsman.runtime.worktrees.workspaces import Workspace, Worktrees
 
-_END_PATIENCE_S: Final = processes.GRACE_S + 10.0
+_END_PATIENCE_S: Final = process_table.GRACE_S + 10.0
 
 
 class Changes:
@@ -53,7 +53,7 @@ class Changes:
     def _freeze(self, order: FreezeChange) -> Receipt:
         marker = str(self._root / "freezes" / file_name(order.review_set_id))
         # A commit's hooks, or a fetch, of a host that died.
-        processes.end_all(lambda: processes.marked(marker), _END_PATIENCE_S)
+        process_table.end_all(lambda: process_table.marked(marker), _END_PATIENCE_S)
         workspace = None
         if isinstance(order.change, WorkspaceHead):
             workspace = self._worktrees.find(order.change.workspace_key)

@@ -12,7 +12,7 @@ from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.work import Found, NotFound, Receipt, ReceiptStatus, Unknown
 from pointsman.runtime.durable import create_durably, file_name, write_durably
 from pointsman.runtime.hosts import restored
-from pointsman.runtime.hosts.supervised import (
+from pointsman.runtime.processes.supervised import (
     RecordCorruptError,
     SupervisedCommand,
     read_record,

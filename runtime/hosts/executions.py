@@ -30,8 +30,8 @@ from pointsman.runtime.hosts.effects import (
     repeated,
     reused,
 )
-from pointsman.runtime.hosts.environment import inherited, its_span
-from pointsman.runtime.hosts.supervised import (
+from pointsman.runtime.processes.environment import inherited, its_span
+from pointsman.runtime.processes.supervised import (
     OPEN_STATES,
     CommandSpec,
     CommandState,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pointsman.actors.host import KeptWorkspace
 from pointsman.runtime.durable import file_name
-from pointsman.runtime.hosts.supervised import CommandSpec, SupervisedCommand, read_record
 from pointsman.runtime.hosts.turns import Turns
+from pointsman.runtime.processes.supervised import CommandSpec, SupervisedCommand, read_record
 from pointsman.runtime.worktrees.bootstrap import is_under_way
 from pointsman.runtime.worktrees.checkouts import head_of
 from pointsman.runtime.worktrees.git import GitError

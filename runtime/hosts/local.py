@@ -49,13 +49,13 @@ from pointsman.runtime.hosts.effects import Effects
 from pointsman.runtime.hosts.executions import Executions, is_taken
 from pointsman.runtime.hosts.keeping import Keeping
 from pointsman.runtime.hosts.places import Places
-from pointsman.runtime.hosts.supervised import (
+from pointsman.runtime.hosts.turns import Turns
+from pointsman.runtime.hosts.watch import Watch
+from pointsman.runtime.processes.supervised import (
     RecordCorruptError,
     RunnerError,
     SupervisedCommand,
 )
-from pointsman.runtime.hosts.turns import Turns
-from pointsman.runtime.hosts.watch import Watch
 from pointsman.runtime.providers.base import Providers
 from pointsman.runtime.worktrees.bootstrap import InterruptedByCloseError
 from pointsman.runtime.worktrees.checks import check_command, inspect_check

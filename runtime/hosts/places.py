@@ -19,13 +19,13 @@ from pointsman.runtime.hosts.effects import (
     reused,
 )
 from pointsman.runtime.hosts.keeping import setups_folder, users_of
-from pointsman.runtime.hosts.supervised import (
+from pointsman.runtime.hosts.turns import Turns
+from pointsman.runtime.processes.supervised import (
     OPEN_STATES,
     RecordCorruptError,
     SupervisedCommand,
     read_record,
 )
-from pointsman.runtime.hosts.turns import Turns
 from pointsman.runtime.worktrees.bootstrap import bootstrap, end_leftovers
 from pointsman.runtime.worktrees.checks import (
     CheckRefusedError,

@@ -10,7 +10,7 @@ from typing import Final
 
 from pointsman.graph.model import Model
 from pointsman.runtime.durable import write_durably
-from pointsman.runtime.hosts.supervised import read_record
+from pointsman.runtime.processes.supervised import read_record
 
 REASON: Final = "restored"
 _FILE: Final = "restored.json"

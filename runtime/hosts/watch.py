@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Final
 
 from pointsman.actors.host import HostUnavailableError
-from pointsman.runtime.hosts.supervised import OPEN_STATES, CommandState, SupervisedCommand
+from pointsman.runtime.processes.supervised import OPEN_STATES, CommandState, SupervisedCommand
 
 _LOOK_EVERY_S: Final = 0.05
 _PROCESS_LOOK_EVERY: Final = 5  # looks at the folder for one at the process table

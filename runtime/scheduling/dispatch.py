@@ -25,8 +25,6 @@ from pointsman.graph.schedule import (
     Trigger,
     manual_occurrence_id,
 )
-from pointsman.runtime.gateway import wire
-from pointsman.runtime.gateway.paths import absolute
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.scheduling.schedule_views import (
     HostOccurrence,
@@ -35,11 +33,14 @@ from pointsman.runtime.scheduling.schedule_views import (
     occurrence_view,
 )
 from pointsman.runtime.scheduling.schedules import definition_of, known_schedule, named_workflow
-from pointsman.storage.journal import Journal, JournalFullError
+from pointsman.runtime.wire.paths import absolute
+from pointsman.runtime.wire.requests import StartReply, StartRequest
+from pointsman.storage.journal import Journal
+from pointsman.storage.journal_errors import JournalFullError
 
 log = structlog.get_logger()
 
-Start = Callable[[wire.StartRequest], Awaitable[wire.StartReply]]
+Start = Callable[[StartRequest], Awaitable[StartReply]]
 
 # How long a start is tried again that nobody could judge: no host, no worker, a full disk.
 GIVE_UP_MS: Final = 15 * 60_000
@@ -266,11 +267,11 @@ def _reason(error: PointsmanError) -> Reason:
     return Reason(code=error.code, message=error.message[:_REASON_CHARS_MAX])
 
 
-def _request(occurrence: Occurrence) -> wire.StartRequest:
+def _request(occurrence: Occurrence) -> StartRequest:
     snapshot = occurrence.snapshot
     assert snapshot is not None, f"{occurrence.occurrence_id} is pending without a definition"
     assert snapshot.text is not None, f"{occurrence.occurrence_id} is pending without its text"
-    return wire.StartRequest(
+    return StartRequest(
         command_id=occurrence.occurrence_id,
         definition=snapshot.text,
         source=snapshot.source,

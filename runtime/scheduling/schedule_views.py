@@ -7,8 +7,8 @@ from pydantic import StringConstraints
 from pointsman.graph import limits
 from pointsman.graph.model import JsonScalar, Model
 from pointsman.graph.schedule import Occurrence
-from pointsman.runtime.gateway.wire import CommandId, Id, Person
 from pointsman.runtime.views.work_views import timestamp
+from pointsman.runtime.wire.requests import CommandId, Id, Person
 from pointsman.storage.journal import Journal
 
 Cron = Annotated[str, StringConstraints(min_length=1, max_length=limits.CRON_CHARS_MAX)]

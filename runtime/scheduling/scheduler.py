@@ -24,7 +24,8 @@ from pointsman.graph.schedule import (
 )
 from pointsman.runtime.scheduling.dispatch import Dispatcher
 from pointsman.runtime.scheduling.slots import SlotError, Slots, due
-from pointsman.storage.journal import Journal, JournalError, JournalFullError
+from pointsman.storage.journal import Journal
+from pointsman.storage.journal_errors import JournalError, JournalFullError
 from pointsman.storage.schedules import ScheduleChange, ScheduleConflictError
 
 log = structlog.get_logger()

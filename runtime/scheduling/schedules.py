@@ -20,7 +20,6 @@ from pointsman.graph.model import Model
 from pointsman.graph.problem import meant
 from pointsman.graph.schedule import MissedSlots, Overlap, Schedule, StartWish
 from pointsman.runtime.definitions import Definition, find_definition
-from pointsman.runtime.gateway.paths import absolute
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.scheduling.schedule_views import (
     OccurrenceView,
@@ -32,12 +31,10 @@ from pointsman.runtime.scheduling.schedule_views import (
 )
 from pointsman.runtime.scheduling.slots import SlotError, Slots, upcoming, zone_of
 from pointsman.runtime.views.work_views import timestamp
-from pointsman.storage.journal import (
-    CommandReceipt,
-    Journal,
-    JournalFullError,
-    ReceiptConflictError,
-)
+from pointsman.runtime.wire.paths import absolute
+from pointsman.storage.journal import Journal
+from pointsman.storage.journal_errors import JournalFullError, ReceiptConflictError
+from pointsman.storage.receipts import CommandReceipt
 from pointsman.storage.schedules import ScheduleChange, ScheduleConflictError
 
 UPCOMING_SHOWN: Final = 3

@@ -18,7 +18,7 @@ from pointsman.graph.rejections import Rejected
 from pointsman.graph.replies import Reply
 from pointsman.runtime.spans.asked_by import asked_by
 from pointsman.runtime.spans.span import NS_PER_MS, Span, Value, made_ref, ref_of
-from pointsman.storage.journal import JournalFullError
+from pointsman.storage.journal_errors import JournalFullError
 
 _KEPT_MAX: Final = 4_096
 

@@ -17,7 +17,8 @@ import structlog
 from pointsman.runtime.durable import write_durably
 from pointsman.runtime.spans.of_runs import RunSpans
 from pointsman.runtime.spans.span import Span
-from pointsman.storage.journal import Journal, JournalCorruptError, JournalError, LogEntry
+from pointsman.storage.journal import Journal, LogEntry
+from pointsman.storage.journal_errors import JournalCorruptError, JournalError
 
 log = structlog.get_logger()
 

@@ -21,7 +21,8 @@ from pointsman.actors.clock import Clock
 from pointsman.actors.metric_labels import ActorPlace, Age, WorktreeRole
 from pointsman.actors.metrics import Declared
 from pointsman.graph.run import ENDED_STATES
-from pointsman.storage.journal import Journal, JournalCorruptError
+from pointsman.storage.journal import Journal
+from pointsman.storage.journal_errors import JournalCorruptError
 from pointsman.storage.tally import Tally
 
 log = structlog.get_logger()

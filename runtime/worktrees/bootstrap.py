@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Final
 
 from pointsman.graph.definition import SetupCommand, WorkspaceSetup
-from pointsman.runtime.hosts import processes
-from pointsman.runtime.hosts.environment import inherited
-from pointsman.runtime.hosts.supervised import (
+from pointsman.runtime.processes import process_table
+from pointsman.runtime.processes.environment import inherited
+from pointsman.runtime.processes.supervised import (
     OPEN_STATES,
     CommandSpec,
     ExitRecord,
@@ -25,7 +25,7 @@ from pointsman.runtime.worktrees.workspaces import WorkspaceRefusedError
 _COPIED_ENTRIES_MAX: Final = 10_000
 _MESSAGE_TAIL_CHARS_MAX: Final = 2_000
 _LOOK_UP_S: Final = 0.5
-_END_PATIENCE_S: Final = processes.GRACE_S + 10.0
+_END_PATIENCE_S: Final = process_table.GRACE_S + 10.0
 
 
 class InterruptedByCloseError(Exception):
@@ -72,7 +72,7 @@ def bootstrap(
 
 def end_leftovers(records: Path) -> int:
     """End what an earlier pass may still be running; return how many could not be ended."""
-    left = processes.end_all(lambda: processes.marked(str(records)), _END_PATIENCE_S)
+    left = process_table.end_all(lambda: process_table.marked(str(records)), _END_PATIENCE_S)
     return left + sum(
         SupervisedCommand(step).end() for earlier in _folders(records) for step in _folders(earlier)
     )
@@ -82,7 +82,7 @@ def is_under_way(records: Path) -> bool:
     """Tell whether anything of a set-up runs, also one that a host began and did not finish."""
     steps = (step for earlier in _folders(records) for step in _folders(earlier))
     is_open = any(SupervisedCommand(step).state() in OPEN_STATES for step in steps)
-    return is_open or bool(processes.marked(str(records)))
+    return is_open or bool(process_table.marked(str(records)))
 
 
 def _folders(parent: Path) -> list[Path]:

@@ -15,8 +15,8 @@ from pointsman.graph.work import (
     CheckState,
 )
 from pointsman.runtime.durable import file_name
-from pointsman.runtime.hosts.environment import inherited, its_span
-from pointsman.runtime.hosts.supervised import (
+from pointsman.runtime.processes.environment import inherited, its_span
+from pointsman.runtime.processes.supervised import (
     CommandSpec,
     CommandState,
     RecordCorruptError,

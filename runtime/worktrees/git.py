@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from pointsman.runtime.hosts.environment import inherited
-from pointsman.runtime.hosts.processes import MARKER
+from pointsman.runtime.processes.environment import inherited
+from pointsman.runtime.processes.process_table import MARKER
 
 READ_TIMEOUT_S: Final = 60.0
 CHECKOUT_TIMEOUT_S: Final = 900.0

@@ -19,7 +19,7 @@ from pointsman.actors.crash_points import CrashPoint, here
 from pointsman.graph.intents import PrepareWorkspace
 from pointsman.graph.model import Model
 from pointsman.runtime.durable import file_name, write_durably
-from pointsman.runtime.hosts.supervised import RecordCorruptError, read_record
+from pointsman.runtime.processes.supervised import RecordCorruptError, read_record
 from pointsman.runtime.worktrees.checkouts import head_of, paths_left_out
 from pointsman.runtime.worktrees.frozen_refs import forget_all_frozen
 from pointsman.runtime.worktrees.git import (

@@ -15,7 +15,7 @@ import pytest
 
 from pointsman.actors.metrics import DECLARED
 from pointsman.runtime import discovery
-from pointsman.runtime.cli.exit_codes import MEANINGS
+from pointsman.runtime.exit_codes import MEANINGS
 from tests.harness.command_line import PATIENCE_S, PROGRAM, CommandLine
 from tests.harness.hosts import wait_until
 from tests.tidy.source_files import ROOT, repository_files

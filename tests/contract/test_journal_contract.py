@@ -11,12 +11,12 @@ import pytest
 
 from pointsman.graph.events import RecordedEvent
 from pointsman.graph.run import RunState
-from pointsman.storage.journal import (
+from pointsman.storage.journal import TokenBinding
+from pointsman.storage.journal_errors import (
     FencedError,
     JournalError,
     ReceiptConflictError,
     SequenceConflictError,
-    TokenBinding,
 )
 from tests.harness.journals import (
     DumpingJournal,

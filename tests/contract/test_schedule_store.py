@@ -17,7 +17,8 @@ from pointsman.graph.schedule import (
     StartWish,
     Trigger,
 )
-from pointsman.storage.journal import CommandReceipt, JournalError, ReceiptConflictError
+from pointsman.storage.journal_errors import JournalError, ReceiptConflictError
+from pointsman.storage.receipts import CommandReceipt
 from pointsman.storage.schedules import ScheduleChange, ScheduleConflictError
 from tests.harness.journals import DumpingJournal, OpenJournal, lmdb_opener, memory_opener
 

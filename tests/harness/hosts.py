@@ -26,9 +26,9 @@ from pointsman.graph.intents import (
     StartCheck,
 )
 from pointsman.graph.work import CheckState, Receipt, WorkAggregate, WorkPhase
-from pointsman.runtime.hosts import processes, runner
 from pointsman.runtime.hosts.local import LocalHost
-from pointsman.runtime.hosts.supervised import SupervisedCommand
+from pointsman.runtime.processes import process_table, runner
+from pointsman.runtime.processes.supervised import SupervisedCommand
 from pointsman.runtime.providers.scripted import ScriptedProvider
 
 RUN: Final = "r0-01j00000000000000000000000"
@@ -86,10 +86,10 @@ async def _moment() -> None:
 
 def work_below(data: Path) -> list[tuple[int, int]]:
     """Find every process that was started for the work of a data folder and still is at it."""
-    marker = f"{processes.MARKER}={data.resolve()}/".encode()
+    marker = f"{process_table.MARKER}={data.resolve()}/".encode()
     found: list[tuple[int, int]] = []
     for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or (stat := processes.read_stat(int(entry.name))) is None:
+        if not entry.name.isdigit() or (stat := process_table.read_stat(int(entry.name))) is None:
             continue
         try:
             environment = (entry / "environ").read_bytes().split(b"\0")
@@ -116,7 +116,7 @@ def end_work_below(data: Path) -> None:
     def kill() -> bool:
         left = work_below(data)
         for pid, start_ticks in left:
-            processes.signal_exactly(pid, start_ticks, signal.SIGKILL)
+            process_table.signal_exactly(pid, start_ticks, signal.SIGKILL)
         return not left
 
     wait_until(kill)

@@ -17,7 +17,8 @@ from pointsman.actors.workers import LeaseLostError, WorkerLostError
 from pointsman.graph.commands import Command
 from pointsman.graph.intents import Intent
 from pointsman.graph.work import WorkAggregate
-from pointsman.storage.journal import FencedError, Journal
+from pointsman.storage.journal import Journal
+from pointsman.storage.journal_errors import FencedError
 
 REPORTING_URL = "http://127.0.0.1:1/mcp"
 

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Final, Self
 
-from pointsman.storage.journal import FencedError, JournalError
+from pointsman.storage.journal_errors import FencedError, JournalError
 from pointsman.storage.lmdb_journal import LmdbJournal
 from tests.harness.journals import a_transition, nth_transition, run_id
 

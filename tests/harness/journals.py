@@ -22,9 +22,10 @@ from pointsman.graph.projection import (
     RunSummary,
 )
 from pointsman.graph.run import Run, RunState
-from pointsman.storage.journal import CommandReceipt, Journal, TokenBinding, Transition
+from pointsman.storage.journal import Journal, TokenBinding, Transition
 from pointsman.storage.lmdb_journal import LmdbJournal
 from pointsman.storage.memory_journal import MemoryDisk, MemoryJournal
+from pointsman.storage.receipts import CommandReceipt
 from tests.harness.core import Process
 
 WORKFLOW: Final = Workflow.model_validate_json(

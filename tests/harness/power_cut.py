@@ -17,7 +17,7 @@ from random import Random  # noqa: TID251  seeded
 from typing import Final
 
 from pointsman.runtime.care.verification import verify_journal
-from pointsman.storage.journal import JournalError
+from pointsman.storage.journal_errors import JournalError
 from pointsman.storage.lmdb_journal import LmdbJournal
 from pointsman.storage.schedules import ScheduleChange
 from tests.harness import core

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from pointsman.actors.clock import Clock
 from pointsman.graph.schedule import MissedSlots, Occurrence, Overlap, Schedule, StartWish
-from pointsman.runtime.gateway import wire
 from pointsman.runtime.scheduling.dispatch import Dispatcher
 from pointsman.runtime.scheduling.scheduler import Scheduler
 from pointsman.runtime.scheduling.slots import Slots
+from pointsman.runtime.wire.requests import StartReply, StartRequest
 from pointsman.storage.journal import Journal
 from pointsman.storage.schedules import ScheduleChange, ScheduleStore
 
@@ -17,17 +17,17 @@ class Counting:
 
     def __init__(self) -> None:
         self.runs: dict[str, str] = {}
-        self.asked: list[wire.StartRequest] = []
+        self.asked: list[StartRequest] = []
         self.before: Callable[[], None] = lambda: None
         self.after: Callable[[], None] = lambda: None
 
-    async def __call__(self, request: wire.StartRequest) -> wire.StartReply:
+    async def __call__(self, request: StartRequest) -> StartReply:
         self.asked.append(request)
         self.before()
         known = request.command_id in self.runs
         run_id = self.runs.setdefault(request.command_id, f"run-{len(self.runs)}")
         self.after()
-        return wire.StartReply(run_id=run_id, duplicate=known)
+        return StartReply(run_id=run_id, duplicate=known)
 
 
 class FailingStore:

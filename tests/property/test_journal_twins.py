@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from pointsman.graph.run import RunState
-from pointsman.storage.journal import Journal, JournalError, TokenBinding, Transition
+from pointsman.storage.journal import Journal, TokenBinding, Transition
+from pointsman.storage.journal_errors import JournalError
 from pointsman.storage.lmdb_journal import LmdbJournal
 from pointsman.storage.memory_journal import MemoryDisk, MemoryJournal
 from tests.harness.journals import a_deadline, a_receipt, a_transition, an_intent, an_item, run_id

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from pointsman.graph.schedule import Occurrence, OccurrenceState
-from pointsman.storage.journal import CommandReceipt, JournalError
+from pointsman.storage.journal_errors import JournalError
 from pointsman.storage.lmdb_journal import LmdbJournal
 from pointsman.storage.memory_journal import MemoryDisk, MemoryJournal
+from pointsman.storage.receipts import CommandReceipt
 from pointsman.storage.schedules import ScheduleChange, ScheduleStore
 from tests.contract.test_schedule_store import a_schedule, an_occurrence
 

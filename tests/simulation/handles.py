@@ -15,7 +15,7 @@ from pointsman.actors.workers import LeaseLostError, WorkerLostError
 from pointsman.graph.commands import Command
 from pointsman.graph.intents import Intent
 from pointsman.graph.work import WorkAggregate
-from pointsman.storage.journal import FencedError
+from pointsman.storage.journal_errors import FencedError
 from tests.simulation.chance import Chance
 from tests.simulation.faults import Faults
 from tests.simulation.loop import Process, pause
@@ -28,7 +28,7 @@ HOST_CALL_TIMEOUT_S: Final = 600.0
 _HOST_CALLS: Final = (
     "lookup", "prepare_workspace", "release_workspace", "freeze_change", "verify_checkout",
     "read_head", "launch", "send", "interrupt", "resume", "answer", "inspect", "start_check",
-    "inspect_check", "cancel_check",
+    "inspect_check", "cancel_check", "providers", "inspect_repository",
 )  # fmt: skip
 
 

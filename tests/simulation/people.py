@@ -51,7 +51,7 @@ class People:
             await pause(chance.spread(1, 600))
         if run_id is not None:
             for _ in range(2 if chance.happens(0.3) else 1):
-                self._cluster.loop.outside.spawn(self._follow(run_id))
+                self._cluster.loop.outside.spawn(self.follow(run_id))
 
     async def _start_once(self, workflow: Workflow, number: int, command_id: str) -> Answer | None:
         # As the gateway does it: every send mints an id, and the receipt tells the first one.
@@ -69,7 +69,7 @@ class People:
         )
         return await self._cluster.tell(Message(run_id, command, command_id))
 
-    async def _follow(self, run_id: str) -> None:
+    async def follow(self, run_id: str) -> None:
         """Come by now and then, and do something that is allowed, or was a moment ago."""
         chance = self._chance.child(f"follow {run_id} {self._commands}")
         while True:

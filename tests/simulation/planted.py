@@ -27,7 +27,7 @@ from pointsman.graph.review_set import BranchEnding, ReviewSet
 from pointsman.graph.run import Run
 from pointsman.runtime.gateway.reports import Reports
 from pointsman.storage import keys
-from pointsman.storage.journal import FencedError
+from pointsman.storage.journal_errors import FencedError
 from pointsman.storage.memory_journal import MemoryJournal
 from tests.simulation.faults import Faults
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from pointsman.runtime.gateway.wire_actions import CommandReply
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.views.queries import GateView
+from pointsman.runtime.wire.actions import CommandReply
 from tests.harness.core import envelope
 from tests.harness.gateway import GatewayServer
 

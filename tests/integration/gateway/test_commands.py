@@ -4,9 +4,9 @@ import pytest
 
 from pointsman.graph.work import HostRunStatus, NativeRequest, RequestKind, Stop
 from pointsman.runtime.client import new_command_id
-from pointsman.runtime.gateway.wire_actions import CommandReply
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.views.trace import trace_signature
+from pointsman.runtime.wire.actions import CommandReply
 from tests.harness.core import envelope
 from tests.harness.gateway import GatewayServer
 from tests.integration.gateway.steps import at_the_gate, decide, refusal_of

@@ -12,7 +12,7 @@ import pytest
 from pointsman.actors.messages import Answer, Message
 from pointsman.actors.workers import WorkerLostError
 from pointsman.graph.work import HostRunStatus
-from pointsman.storage.journal import JournalFullError
+from pointsman.storage.journal_errors import JournalFullError
 from tests.harness.fake_host import Launched
 from tests.harness.gateway import GatewayServer
 from tests.integration.gateway.steps import both_journals, report, reports_in

@@ -21,7 +21,7 @@ from pointsman.graph.work import (
     Unknown,
     WorkPhase,
 )
-from pointsman.runtime.hosts.supervised import CommandState
+from pointsman.runtime.processes.supervised import CommandState
 from tests.harness.hosts import ATTEMPT, NOWHERE, LocalBench, make_repository, work_below
 
 HANG = "steps: [{touch: up}, hang]"

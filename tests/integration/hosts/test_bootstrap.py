@@ -11,7 +11,7 @@ from pointsman.graph.definition import SetupCommand, WorkspaceSetup
 from pointsman.graph.intents import ReleaseWorkspace
 from pointsman.graph.work import Receipt, ReceiptStatus
 from pointsman.runtime.durable import file_name
-from pointsman.runtime.hosts.processes import marked
+from pointsman.runtime.processes.process_table import marked
 from tests.harness.hosts import LocalBench, becomes_true, git, setup_of, work_below
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pointsman.graph.settlement import Settled, SettlementOutcome, Unsettled, settlement, was_lost
 from pointsman.graph.work import HostRunStatus, ReceiptStatus
-from pointsman.runtime.hosts.supervised import CommandState
+from pointsman.runtime.processes.supervised import CommandState
 from tests.harness.hosts import LocalBench
 
 CHILD = {"child_id": "c1", "settled": False}

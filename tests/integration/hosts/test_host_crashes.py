@@ -20,7 +20,7 @@ from pointsman.graph.work import (
     WorkPhase,
 )
 from pointsman.runtime.hosts.local import LocalHost
-from pointsman.runtime.hosts.supervised import CommandState
+from pointsman.runtime.processes.supervised import CommandState
 from pointsman.runtime.providers.scripted import ScriptedProvider
 from tests.harness.host_process import die_at
 from tests.harness.hosts import ATTEMPT, CHECK, NOWHERE, LocalBench, setup_of, work_below

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from pointsman.graph import limits
-from pointsman.runtime.hosts import processes
-from pointsman.runtime.hosts.environment import inherited
-from pointsman.runtime.hosts.supervised import (
+from pointsman.runtime.processes import process_table
+from pointsman.runtime.processes.environment import inherited
+from pointsman.runtime.processes.supervised import (
     CommandSpec,
     CommandState,
     ExitRecord,
@@ -124,7 +124,7 @@ def test_a_command_that_signals_its_whole_group_spares_its_runner(work_folder: P
 
 def test_the_runner_is_no_child_of_the_host(work_folder: Path) -> None:
     command = start(work_folder, "sleep 300")
-    stat = processes.read_stat(runner_pid(command))
+    stat = process_table.read_stat(runner_pid(command))
     assert stat is not None
     assert stat.parent != os.getpid()
     command.end()
@@ -236,8 +236,8 @@ def test_a_marker_that_cannot_be_read_counts_as_a_dead_runner(work_folder: Path)
 
 
 def test_a_process_number_that_is_used_again_is_another_process(work_folder: Path) -> None:
-    me = processes.own_identity()
-    assert processes.is_alive(me)
-    assert not processes.is_alive(me._replace(start_ticks=me.start_ticks - 1))
-    assert not processes.is_alive(me._replace(boot_id="another boot"))
-    assert not processes.signal_exactly(me.pid, me.start_ticks - 1, signal.SIGKILL)
+    me = process_table.own_identity()
+    assert process_table.is_alive(me)
+    assert not process_table.is_alive(me._replace(start_ticks=me.start_ticks - 1))
+    assert not process_table.is_alive(me._replace(boot_id="another boot"))
+    assert not process_table.signal_exactly(me.pid, me.start_ticks - 1, signal.SIGKILL)

@@ -12,7 +12,7 @@ from pointsman.actors.crash_points import HOST_VARIABLE, CrashPoint
 from pointsman.actors.host import ReportingAccess
 from pointsman.graph.definition import AgentMode
 from pointsman.graph.work import HostRunStatus
-from pointsman.runtime.hosts.supervised import CommandState
+from pointsman.runtime.processes.supervised import CommandState
 from tests.harness.hosts import ATTEMPT, NOWHERE, LocalBench, git
 from tests.harness.report_stub import ACCEPTED, ReportStub
 

@@ -15,7 +15,8 @@ from pointsman.graph.projection import AttentionItem, AttentionKind
 from pointsman.graph.work import NativeRequest, RequestKind, WorkPhase
 from pointsman.storage.history.history import History
 from pointsman.storage.history.sandbox import ask
-from pointsman.storage.journal import Journal, JournalCorruptError
+from pointsman.storage.journal import Journal
+from pointsman.storage.journal_errors import JournalCorruptError
 from pointsman.storage.keys import Table
 from pointsman.storage.lmdb_journal import LmdbJournal
 from tests.harness.core import agent, workflow

@@ -15,11 +15,7 @@ import pytest
 
 from pointsman.graph.run import Run
 from pointsman.storage import codec, keys
-from pointsman.storage.journal import (
-    JournalError,
-    JournalFormatError,
-    JournalFullError,
-)
+from pointsman.storage.journal_errors import JournalError, JournalFormatError, JournalFullError
 from pointsman.storage.keys import Table
 from pointsman.storage.lmdb_journal import LmdbJournal
 from tests.harness.journal_process import JournalProcess

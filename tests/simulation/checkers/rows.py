@@ -7,7 +7,7 @@ from pointsman.graph.evolve import fold
 from pointsman.graph.project import project
 from pointsman.graph.run import CheckTryStatus, Run, RunState
 from pointsman.graph.tried import attempts_in_force
-from pointsman.runtime.gateway.wire import ReportReceipt
+from pointsman.runtime.wire.requests import ReportReceipt
 from pointsman.storage.journal import Journal, Transition
 from pointsman.storage.verify import verify_all
 from tests.simulation.chronicle import Checker, Chronicle

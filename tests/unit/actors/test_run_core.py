@@ -12,7 +12,8 @@ from pointsman.graph.project import project
 from pointsman.graph.rejections import Rejected
 from pointsman.graph.replies import Reply
 from pointsman.graph.work import Receipt, ReceiptStatus
-from pointsman.storage.journal import FencedError, JournalFullError, Transition
+from pointsman.storage.journal import Transition
+from pointsman.storage.journal_errors import FencedError, JournalFullError
 from pointsman.storage.memory_journal import MemoryDisk, MemoryJournal
 from tests.harness.core import BASE_COMMIT, RUN_ID, workflow
 

@@ -16,7 +16,7 @@ from pointsman.graph.rejections import Rejected
 from pointsman.graph.replies import Reply
 from pointsman.graph.run import RunState
 from pointsman.graph.work import WorkAggregate
-from pointsman.storage.journal import JournalCorruptError, JournalFullError
+from pointsman.storage.journal_errors import JournalCorruptError, JournalFullError
 from pointsman.storage.memory_journal import MemoryDisk, MemoryJournal
 from tests.harness.core import BASE_COMMIT, workflow
 from tests.harness.fake_host import FakeHost

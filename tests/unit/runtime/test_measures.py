@@ -11,7 +11,8 @@ from pointsman.graph.projection import AttentionKind
 from pointsman.graph.run import RunState
 from pointsman.runtime.views.measures import LATE_MS, Measures, Status
 from pointsman.runtime.worktrees.counted import worktrees_on_disk
-from pointsman.storage.journal import JournalCorruptError, StoredEvent
+from pointsman.storage.journal import StoredEvent
+from pointsman.storage.journal_errors import JournalCorruptError
 from pointsman.storage.memory_journal import MemoryJournal
 from tests.harness.fake_clock import FakeClock
 from tests.harness.journals import a_deadline, a_transition, an_intent, an_item, run_id, start

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from pointsman.graph.schedule import Occurrence, OccurrenceState
-from pointsman.runtime.gateway import wire
 from pointsman.runtime.problems import PointsmanError
 from pointsman.runtime.scheduling.dispatch import Dispatcher
 from pointsman.runtime.scheduling.scheduler import Scheduler
-from pointsman.storage.journal import JournalFullError
+from pointsman.runtime.wire.requests import StartReply, StartRequest
+from pointsman.storage.journal_errors import JournalFullError
 from pointsman.storage.memory_journal import MemoryJournal
 from pointsman.storage.schedules import ScheduleChange
 from tests.harness.fake_clock import FakeClock
@@ -221,7 +221,7 @@ def test_a_start_that_takes_long_makes_no_other_slot_late(bench: Bench) -> None:
         loop = asyncio.get_running_loop()
         count = bench.start
 
-        async def slow(request: wire.StartRequest) -> wire.StartReply:
+        async def slow(request: StartRequest) -> StartReply:
             bench.clock.advance(days=1)
             await blocked.wait()
             return await count(request)

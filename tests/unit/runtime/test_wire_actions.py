@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pointsman.graph import commands as cmd
 from pointsman.graph.model import Model
 from pointsman.graph.results import GateComment
-from pointsman.runtime.gateway import wire_actions as acts
+from pointsman.runtime.wire import actions as acts
 
 OF_THE_WIRE = {"command_id", "wait_s"}
 # Read by the run's own actor right before an approval.

@@ -11,7 +11,7 @@ from pydantic_core import PydanticSerializationError
 from pointsman.graph.model import JsonScalar, Model
 from pointsman.storage import codec
 from pointsman.storage.codec import Schema
-from pointsman.storage.journal import JournalCorruptError, JournalFormatError
+from pointsman.storage.journal_errors import JournalCorruptError, JournalFormatError
 from pointsman.storage.upcasts import UPCASTS
 from tests.harness.core import Process
 from tests.harness.journals import a_receipt

@@ -11,8 +11,8 @@ import pytest
 
 import pointsman
 from pointsman.graph.run import RunState
-from pointsman.runtime.cli.exit_codes import MEANINGS
 from pointsman.runtime.cli.main import run
+from pointsman.runtime.exit_codes import MEANINGS
 from tests.harness.shell import Shell
 
 REPOSITORY_COMMANDS = (

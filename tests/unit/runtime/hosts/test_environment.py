@@ -1,6 +1,6 @@
 """Goal: only a short list of variables is passed on."""
 
-from pointsman.runtime.hosts.environment import inherited
+from pointsman.runtime.processes.environment import inherited
 
 OURS = {
     "PATH": "/bin",

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pointsman.runtime.hosts.runner import Output
+from pointsman.runtime.processes.runner import Output
 
 SECRET = b"s3cret-token"
 

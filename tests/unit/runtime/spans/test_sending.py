@@ -15,7 +15,7 @@ from pointsman.graph import ids
 from pointsman.runtime.spans.otlp import Collector
 from pointsman.runtime.spans.sending import SpanSender
 from pointsman.runtime.spans.span import Span, ref_of
-from pointsman.storage.journal import JournalCorruptError
+from pointsman.storage.journal_errors import JournalCorruptError
 from pointsman.storage.lmdb_journal import LmdbJournal
 from tests.harness.core import RUN_ID
 from tests.harness.history import ToldProcess, ToldReview, Transitions, commit, renamed

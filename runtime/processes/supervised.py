@@ -19,8 +19,8 @@ from pointsman.actors.crash_points import CrashPoint, here
 from pointsman.graph import limits
 from pointsman.graph.model import Model
 from pointsman.runtime.durable import create_durably, write_durably
-from pointsman.runtime.hosts import processes
-from pointsman.runtime.hosts.runner import STARTED, TAKEN
+from pointsman.runtime.processes import process_table
+from pointsman.runtime.processes.runner import STARTED, TAKEN
 
 _RUNNER_ANSWER_S_MAX: Final = 60.0
 _END_PATIENCE_S: Final = 10.0
@@ -142,13 +142,13 @@ class SupervisedCommand:
             return False
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_durably(self.folder / "spec.json", spec.model_dump_json())
-        argv = [sys.executable, "-I", "-X", "utf8", "-m", "pointsman.runtime.hosts.runner"]
+        argv = [sys.executable, "-I", "-X", "utf8", "-m", "pointsman.runtime.processes.runner"]
         with open(self.folder / "runner.log", "ab") as complaints:
             here(CrashPoint.BEFORE_START)
             try:
                 answer = subprocess.run(
                     [*argv, str(self.folder)],
-                    env={**environment, processes.MARKER: str(self.folder)},
+                    env={**environment, process_table.MARKER: str(self.folder)},
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=complaints,
@@ -207,14 +207,14 @@ class SupervisedCommand:
             return StartMarker()  # it was decided; a runner nobody knows counts as dead
 
     @staticmethod
-    def _identity(marker: StartMarker) -> processes.Identity | None:
+    def _identity(marker: StartMarker) -> process_table.Identity | None:
         if marker.runner is None:
             return None
-        return processes.Identity(**marker.runner.model_dump())
+        return process_table.Identity(**marker.runner.model_dump())
 
     def _runner_alive(self, marker: StartMarker) -> bool:
         identity = self._identity(marker)
-        return identity is not None and processes.is_alive(identity)
+        return identity is not None and process_table.is_alive(identity)
 
     def main_ending(self) -> Ending | None:
         """How the main process ended, while what it started may live on."""
@@ -232,8 +232,8 @@ class SupervisedCommand:
         if not self._runner_alive(marker):
             return ()
         return tuple(
-            (f"{pid}-{ticks}", processes.command_name(pid))
-            for pid, ticks in processes.descendants(identity.pid)
+            (f"{pid}-{ticks}", process_table.command_name(pid))
+            for pid, ticks in process_table.descendants(identity.pid)
         )
 
     def end(self) -> int:
@@ -243,11 +243,11 @@ class SupervisedCommand:
             return 0
         identity = self._identity(marker)
         if identity is not None:
-            processes.signal_exactly(identity.pid, identity.start_ticks, signal.SIGTERM)
+            process_table.signal_exactly(identity.pid, identity.start_ticks, signal.SIGTERM)
             # A stopped runner would keep the request for later.
-            processes.signal_exactly(identity.pid, identity.start_ticks, signal.SIGCONT)
-            if not processes.await_end(identity, processes.GRACE_S + _END_PATIENCE_S):
-                return len(processes.descendants(identity.pid))
+            process_table.signal_exactly(identity.pid, identity.start_ticks, signal.SIGCONT)
+            if not process_table.await_end(identity, process_table.GRACE_S + _END_PATIENCE_S):
+                return len(process_table.descendants(identity.pid))
         if self.state() is CommandState.ORPHANED:
             return self.settle_loss()
         return 0
@@ -257,12 +257,12 @@ class SupervisedCommand:
         marker = self._marker()
         if marker is None or (identity := self._identity(marker)) is None:
             return True
-        return processes.await_end(identity, timeout_s)
+        return process_table.await_end(identity, timeout_s)
 
     def settle_loss(self) -> int:
         """Clear up after a dead runner: end what inherited the marker, then record the loss."""
-        left = processes.end_all(
-            lambda: processes.marked(str(self.folder)), processes.GRACE_S + _END_PATIENCE_S
+        left = process_table.end_all(
+            lambda: process_table.marked(str(self.folder)), process_table.GRACE_S + _END_PATIENCE_S
         )
         create_durably(self.folder / "lost.json", LostRecord(left=left).model_dump_json())
         return left

@@ -3,8 +3,8 @@
 import pytest
 
 from pointsman.graph.run import RunState
-from pointsman.runtime.cli import exit_codes
-from pointsman.runtime.cli.exit_codes import MEANINGS, ExitCode, of_problem, of_state
+from pointsman.runtime import exit_codes
+from pointsman.runtime.exit_codes import MEANINGS, ExitCode, of_problem, of_state
 from pointsman.runtime.problems import PROBLEMS
 
 

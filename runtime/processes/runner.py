@@ -1,6 +1,6 @@
 """The runner: a small program that supervises one command, as a container's shim does.
 
-Run as ``python -I -m pointsman.runtime.hosts.runner <folder>``. It leaves its parent behind at
+Run as ``python -I -m pointsman.runtime.processes.runner <folder>``. It leaves its parent behind at
 once, so neither a SIGKILL of the host, the engine or Ray ends it, nor Ray's clean-up of a worker's
 children. All it knows and learns stands in the folder:
 
@@ -30,7 +30,7 @@ from typing import Any, Final
 
 from pointsman.actors.crash_points import CrashPoint, here
 from pointsman.runtime.durable import create_durably, write_durably
-from pointsman.runtime.hosts.processes import (
+from pointsman.runtime.processes.process_table import (
     GRACE_S,
     descendants,
     own_identity,

@@ -21,7 +21,7 @@ from pointsman.graph.commands import (
 )
 from pointsman.graph.model import Model
 from pointsman.graph.results import GateComment
-from pointsman.runtime.gateway.wire import CommandId, Id, Note, Person
+from pointsman.runtime.wire.requests import CommandId, Id, Note, Person
 
 CANCEL_WAIT_S_MAX = 60.0
 
