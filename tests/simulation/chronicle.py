@@ -12,7 +12,9 @@ from pointsman.graph.events import Event
 from pointsman.graph.projection import Projection
 from pointsman.graph.replies import Reply
 from pointsman.graph.run import Run
+from pointsman.graph.schedule import Occurrence, Schedule
 from pointsman.storage.journal import Journal, Transition
+from pointsman.storage.schedules import ScheduleChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,14 @@ class Checker(Protocol):
 
     def acted(self, act: Act) -> Iterator[str]:
         """Look at an act of the outside world as it happens."""
+        return iter(())
+
+    def scheduled(self, before: Schedule | None, change: ScheduleChange) -> Iterator[str]:
+        """Look at a change of a schedule right after it became durable."""
+        return iter(())
+
+    def dispatched(self, occurrence: Occurrence) -> Iterator[str]:
+        """Look at what became of an occurrence right after that became durable."""
         return iter(())
 
     def at_end(self, journal: Journal) -> Iterator[str]:
@@ -87,6 +97,21 @@ class Chronicle:
         for checker in self.checkers:
             self.violations += checker.acted(act)
         self.count("acts")
+
+    def scheduled(self, before: Schedule | None, change: ScheduleChange) -> None:
+        """Note that a change of a schedule is durable, with the occurrences it made."""
+        for each in change.occurrences:
+            self.tell(each.occurrence_id, each.state)
+        for checker in self.checkers:
+            self.violations += checker.scheduled(before, change)
+        self.count("occurrences", len(change.occurrences))
+
+    def dispatched(self, occurrence: Occurrence) -> None:
+        """Note that an occurrence was dispatched, or given up."""
+        self.tell(occurrence.occurrence_id, f"{occurrence.state} {occurrence.run_id or ''}")
+        for checker in self.checkers:
+            self.violations += checker.dispatched(occurrence)
+        self.count(f"occurrences {occurrence.state}")
 
     def close(self, journal: Journal) -> None:
         """Have everything looked at once more."""

@@ -20,12 +20,12 @@ from pointsman.actors.workers import WorkerLostError
 from pointsman.graph.replies import Reply
 from pointsman.runtime.gateway.reports import Reports
 from pointsman.runtime.gateway.telling import tell
-from pointsman.runtime.gateway.wire import ReportAnswer, ReportReceipt
 from pointsman.runtime.problems import PointsmanError
+from pointsman.runtime.wire.requests import ReportAnswer, ReportReceipt
 from tests.simulation.chance import Chance
 from tests.simulation.chronicle import Chronicle
 from tests.simulation.clock import SimulatedClock
-from tests.simulation.disk import SimulatedCrashes, SimulatedDisk, SimulatedJournal
+from tests.simulation.disk import SimulatedCrashes, SimulatedDisk, SimulatedJournal, Writes
 from tests.simulation.faults import Faults
 from tests.simulation.handles import BranchHandle, HostHandle, SupervisorHandle, WorkerHandle
 from tests.simulation.host import SimulatedHost
@@ -81,13 +81,13 @@ class Cluster:
         process = self.process("host")
         made = SimulatedHost(self.machine, process, self.chance, self.faults)
         self.host = (process, made)
-        process.on_death.append(lambda: self._later(5, self.begin_host))
+        process.on_death.append(lambda: self.later(5, self.begin_host))
 
     def begin_gateway(self) -> None:
         process = self.process("gateway")
-        supervisor = SupervisorHandle(self.network, self._a_supervisor)
+        supervisor = self.supervisor_handle()
         self.gateway = (process, supervisor, Reports(self.journal(process), supervisor))
-        process.on_death.append(lambda: self._later(5, self.begin_gateway))
+        process.on_death.append(lambda: self.later(5, self.begin_gateway))
 
     def begin_supervisor(self) -> None:
         process = self.process("supervisor")
@@ -103,7 +103,7 @@ class Cluster:
     def _supervisor_died(self, process: Process) -> None:
         self.supervisors = [each for each in self.supervisors if each[0] is not process]
         if not self.supervisors:
-            self._later(5, self._begin_first_supervisor)
+            self.later(5, self._begin_first_supervisor)
 
     def _begin_first_supervisor(self) -> None:
         if not self.supervisors:
@@ -119,9 +119,10 @@ class Cluster:
 
     def kill_later(self, process: Process, within_s: float) -> None:
         """End a process that nobody wants any more, sooner or later."""
-        self._later(within_s, process.kill)
+        self.later(within_s, process.kill)
 
-    def _later(self, within_s: float, act: Callable[[], None]) -> None:
+    def later(self, within_s: float, act: Callable[[], None]) -> None:
+        """Do something sooner or later."""
         after_s = self.chance.spread(0.01, within_s)
         self.loop.call_later(after_s, act, context=self.loop.outside.context)
 
@@ -129,8 +130,11 @@ class Cluster:
 
     def journal(self, process: Process) -> SimulatedJournal:
         return SimulatedJournal(
-            self.disk, process, self.loop, self.chance, self.faults, self.chronicle
+            Writes(self.disk, process, self.loop, self.chance, self.faults, self.chronicle)
         )
+
+    def supervisor_handle(self) -> SupervisorHandle:
+        return SupervisorHandle(self.network, self._a_supervisor)
 
     def host_handle(self) -> Host:
         made: Any = HostHandle(self.network, lambda: self.host, self.chance, self.faults)

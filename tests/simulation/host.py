@@ -66,7 +66,8 @@ class SimulatedHost:
         self._locks: dict[str, asyncio.Lock] = {}
 
     async def providers(self) -> tuple[ProviderCapability, ...]:
-        return ()
+        modes = ("edit", "review")
+        return (ProviderCapability(provider="scripted", version="1", modes=modes, resume=True),)
 
     async def inspect_repository(self, path: str) -> RepositoryState | RepositoryRefused:
         return RepositoryState(path=path, head_commit="1" * 40, branch="main", uncommitted_paths=())

@@ -201,6 +201,17 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         until = when + self.leap_s()
         return max(when, min(until, self._timers[0][0])) if self._timers else until
 
+    def run_in_executor(  # type: ignore[override]
+        self, executor: object, func: Callable[..., T], *args: Any
+    ) -> asyncio.Future[T]:
+        """Do at once what is meant for a thread: there are no others."""
+        done: asyncio.Future[T] = self.create_future()
+        try:
+            done.set_result(func(*args))
+        except BaseException as error:  # noqa: BLE001 - told to whoever waits, as by a thread
+            done.set_exception(error)
+        return done
+
     def _process_events(self, event_list: Any) -> None:
         """There are no sockets."""
 

@@ -26,6 +26,8 @@ from pointsman.graph.review_events import BranchOutcome, JoinOutcome
 from pointsman.graph.review_set import BranchEnding, ReviewSet
 from pointsman.graph.run import Run
 from pointsman.runtime.gateway.reports import Reports
+from pointsman.runtime.scheduling import dispatch
+from pointsman.runtime.scheduling.scheduler import Scheduler
 from pointsman.storage import keys
 from pointsman.storage.journal_errors import FencedError
 from pointsman.storage.memory_journal import MemoryJournal
@@ -253,6 +255,25 @@ def _unsynced(kept: Any) -> Any:
     return commit
 
 
+def _started_anew(kept: Any) -> Any:
+    numbers = itertools.count(1)
+
+    def request(occurrence: Any) -> Any:
+        asked = kept(occurrence)
+        return asked.model_copy(update={"command_id": f"{asked.command_id}.{next(numbers)}"})
+
+    return request
+
+
+def _written_later(kept: Any) -> Any:
+    def advance(self: Any, schedule: Any, now: int, made: tuple[Any, ...], passed: int) -> None:
+        kept(self, schedule, now, (), passed)
+        for each in made:
+            asyncio.get_running_loop().call_later(0.5, self._store.add, each)
+
+    return advance
+
+
 _CALM: Final = dict.fromkeys((each.name for each in dataclasses.fields(Faults)), 0.0)
 
 PLANTED: Final = (
@@ -315,4 +336,13 @@ PLANTED: Final = (
     Planted("work is looked at on a wake only", ((RunActor, "wake", _wake_of_owed_only),)),
     Planted("a token is not committed before a launch", ((RunActor, "_with_token", _unbound),)),
     Planted("the bound of visits is not kept", ((Run, "visits_left", _always_99),)),
+    Planted(
+        "an occurrence is started under a new id each time",
+        ((dispatch, "_request", _started_anew),),
+        {"answer_lost": 0.3, "crash_at_commit": 0.05},
+    ),
+    Planted(
+        "occurrences are written after their slots were decided",
+        ((Scheduler, "_advance", _written_later),),
+    ),
 )

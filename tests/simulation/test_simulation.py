@@ -25,6 +25,10 @@ def test_a_seed_is_the_same_every_time() -> None:
     assert outcome("1") == outcome("1")
 
 
+def test_a_world_with_a_schedule_has_runs_that_it_started() -> None:
+    assert outcome("4").counts["occurrences dispatched"] > 0
+
+
 def test_the_workflows_are_valid_and_have_every_kind_of_node_and_of_change() -> None:
     made = [drawn(Chance(str(number))) for number in range(300)]
     assert {problems(each) for each in made} == {()}

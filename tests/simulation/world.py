@@ -15,12 +15,12 @@ from pointsman.actors.host import HostUnavailableError
 from pointsman.actors.workers import LeaseLostError, WorkerLostError
 from pointsman.graph.allowed import Action, allowed_actions
 from pointsman.graph.run import RunState
-from pointsman.storage.journal import FencedError, JournalFullError
+from pointsman.storage.journal_errors import FencedError, JournalFullError
 from pointsman.storage.memory_journal import MemoryJournal
 from tests.simulation.agents import Agents
 from tests.simulation.chance import Chance
 from tests.simulation.chaos import Chaos
-from tests.simulation.checkers import joins, outside, rows, ways, work
+from tests.simulation.checkers import joins, outside, rows, slots, ways, work
 from tests.simulation.chronicle import Chronicle
 from tests.simulation.clock import SimulatedClock
 from tests.simulation.cluster import Cluster
@@ -28,6 +28,7 @@ from tests.simulation.faults import Faults
 from tests.simulation.host_state import Machine
 from tests.simulation.loop import SimulatedLoop, StuckError, pause
 from tests.simulation.people import People
+from tests.simulation.scheduling import Keeper
 from tests.simulation.workflows import drawn
 
 _HOUR_S: Final = 3600.0
@@ -41,6 +42,8 @@ _SHORT_LEAP_S: Final = 5.0
 _OLD_MS: Final = 600_000
 _OLD_LEAP_S: Final = 60.0
 _LONG_LEAP_S: Final = 6 * _HOUR_S
+# How many worlds have a schedule.
+_SCHEDULED: Final = 0.4
 # What the outside world may do to a call, and what is logged because of it.
 _EXPECTED: Final = (
     FencedError,
@@ -106,7 +109,11 @@ class World:
             rows.Folds(),
             rows.WakeSources(),
             rows.Promises(self.chronicle, self.cluster.receipts),
+            slots.Occurrences(self.chronicle),
         ]
+        schedules = self.chance.child("schedules")
+        self.keeper = Keeper(self.cluster, self.people, self.journal, schedules)
+        self.keeper.done = not schedules.happens(_SCHEDULED)
 
     def run(self) -> Outcome:
         """Let everything happen, and tell what came of it."""
@@ -128,9 +135,11 @@ class World:
         runs = self.chance.count(1, 4)
         for number in range(runs):
             self.loop.outside.spawn(self._begin(number))
+        if not self.keeper.done:
+            self.loop.outside.spawn(self.keeper.keep())
         until_s = self.chance.spread(50 * _HOUR_S, 3000 * _HOUR_S)
         while self.loop.time() < until_s and not self.chronicle.violations:
-            if len(self.people.started) == runs and self._all_ended():
+            if len(self.people.started) == runs and self._all_ended() and self.keeper.done:
                 break
             await pause(_HOUR_S)
         self.chaos.end()
@@ -152,7 +161,9 @@ class World:
         while self.loop.time() < until_s:
             await pause(_LOOK_EVERY_S)
             restless = [run_id for run_id in self.chronicle.latest if not self._rests(run_id)]
-            if not restless or self.chronicle.violations:
+            pending = self.journal.schedules.pending()
+            fires = pending or not self.keeper.done
+            if not (restless or fires) or self.chronicle.violations:
                 return
             for run_id in restless:
                 woken = self.cluster.wakes.get(run_id, 0) - before.get(run_id, 0)
@@ -188,7 +199,18 @@ class World:
             for deadline in each.deadlines:
                 left_s = (deadline.due_at_ms - now_ms) / 1000
                 leap_s = min(leap_s, max(0.0, left_s) if left_s > -_OLD_LEAP_S else _OLD_LEAP_S)
-        return leap_s
+        return min(leap_s, self._slots_leap_s(now_ms))
+
+    def _slots_leap_s(self, now_ms: int) -> float:
+        """Tell how late a scheduler may look without any slot noticing."""
+        schedules = self.journal.schedules
+        if self.keeper.done and not schedules.pending(1):
+            return _LONG_LEAP_S
+        if schedules.pending(1):
+            return _SHORT_LEAP_S
+        found = [each.next_ms for each in schedules.schedules() if each.next_ms is not None]
+        left_s = min(((each - now_ms) / 1000 for each in found), default=_LONG_LEAP_S)
+        return max(left_s, _SHORT_LEAP_S)
 
     def _run_hours(self) -> float:
         hours = 0.0
