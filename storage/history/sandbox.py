@@ -1,9 +1,10 @@
 """Asking the history in SQL that anybody may have written: one statement that only reads.
 
-Two fences stand one behind the other. DuckDB itself reaches no file, loads no extension and takes
-no setting, as the history was opened that way and locked. And before a statement runs, it is
-parsed by DuckDB's own parser and refused unless it is a single SELECT over the history's tables and
-views: an allow-list, since what a later DuckDB can do beyond reading is not known today.
+Three fences stand one behind the other. DuckDB itself reaches no file, loads no extension and takes
+no setting, as the history was opened that way and locked. Each statement runs in a transaction that
+cannot write. And before it runs, it is parsed by DuckDB's own parser and refused unless it is a
+single SELECT over the history's tables and views: an allow-list, since what a later DuckDB can do
+beyond reading is not known today.
 """
 
 import json
@@ -17,12 +18,15 @@ import pyarrow as pa
 
 from pointsman.storage.history.answer import Answer
 from pointsman.storage.history.errors import SqlFailedError, SqlRefusedError, SqlTooLongError
+from pointsman.storage.history.instead import ONLY_READ, refusal
 from pointsman.storage.history.limits import STATEMENT_CHARS_MAX, Limits
 from pointsman.storage.history.tables import TABLES
 from pointsman.storage.history.views import VIEWS
 
 _ROWS_AT_ONCE: Final = 1_000
 _READABLE: Final = frozenset(each.name for each in (*TABLES, *VIEWS))
+# What a query may be made of: a WITH may also write.
+_QUERIES: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
 # Make rows of what the statement itself says, and of nothing outside it.
 _TABLE_FUNCTIONS: Final = frozenset(
     {"unnest", "range", "generate_series", "json_each", "json_tree"}
@@ -45,7 +49,7 @@ def ask(
     """
     limits = limits or Limits()
     demand_readable(connection, statement)
-    with _bounded(connection, limits.seconds_max) as bound:
+    with _bounded(connection, limits.seconds_max) as bound, _only_reading(connection):
         try:
             with connection.sql(statement).to_arrow_reader(_ROWS_AT_ONCE) as reader:
                 return _taken(reader, limits)
@@ -91,7 +95,7 @@ def demand_readable(connection: duckdb.DuckDBPyConnection, statement: str) -> No
         if len(found) != 1:
             raise SqlRefusedError(f"one statement is asked at a time, and these are {len(found)}")
         if found[0].type is not duckdb.StatementType.SELECT:
-            raise SqlRefusedError(f"only SELECT is answered, and this is {found[0].type.name}")
+            raise SqlRefusedError(refusal(statement, found[0].type))
         parsed = _parsed(connection, statement)
     except duckdb.Error as error:
         raise SqlFailedError(str(error)) from error
@@ -138,6 +142,8 @@ def _named_queries(node: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _demand_of_node(node: dict[str, Any], readable: frozenset[str]) -> None:
     match node:
+        case {"type": str(kind), "cte_map": _} if kind not in _QUERIES:
+            raise SqlRefusedError(f"{kind.partition('_')[0]} is refused, in WITH too: {ONLY_READ}")
         case {"type": "BASE_TABLE", "qualified_name": {"path": path}}:
             # Without a schema in front: elsewhere, a table of ours might be another one.
             if len(path) != 1 or path[0].lower() not in readable:
@@ -152,6 +158,16 @@ def _demand_of_node(node: dict[str, Any], readable: frozenset[str]) -> None:
                 raise SqlRefusedError(f"the function {name!r} is not answered")
         case _:
             return
+
+
+@contextmanager
+def _only_reading(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Let nothing that is asked on the connection change the history."""
+    connection.execute("BEGIN TRANSACTION READ ONLY")
+    try:
+        yield
+    finally:
+        connection.rollback()
 
 
 class _Bound:

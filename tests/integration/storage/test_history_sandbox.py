@@ -87,6 +87,13 @@ REFUSED = (
     "SELECT * FROM sqlite_master",
     "SHOW TABLES",
     "WITH mine AS (SELECT * FROM read_csv('{secret}')) SELECT * FROM mine",
+    "WITH gone AS (DELETE FROM runs RETURNING 1) FROM gone",
+    "WITH new AS (UPDATE runs SET state = 'failed' RETURNING 1) FROM new",
+    "WITH more AS (INSERT INTO cursors VALUES ('0', 7) RETURNING 1) FROM more",
+    "WITH more AS (INSERT INTO runs (run_id) VALUES ('r') RETURNING 1) FROM more",
+    "SELECT * FROM (WITH gone AS (DELETE FROM runs RETURNING 1) FROM gone)",
+    "SELECT 1 WHERE 1 IN (WITH gone AS (DELETE FROM runs RETURNING 1) FROM gone)",
+    "WITH out AS (COPY runs TO '{folder}/out.csv') SELECT 1",
     "SELECT (SELECT count(*) FROM glob('/*'))",
     "SELECT * FROM runs WHERE run_id IN (SELECT content FROM read_text('{secret}'))",
     "SELECT * FROM cursors, (WITH cursors AS (SELECT 1 AS a) SELECT a FROM cursors) t",
@@ -99,6 +106,19 @@ REFUSED = (
     "SELECT current_setting('memory_limit')",
     "SELECT repeat('x', 10000000000)",
     "SELECT " + "1 + " * STATEMENT_CHARS_MAX + "1",
+)
+# What is refused, and a word of what to do instead.
+INSTEAD = (
+    ("PIVOT runs ON state USING count(*)", "PIVOT without its values is refused", "ON state IN"),
+    ("/* all */ pivot runs ON state", "PIVOT without its values is refused", "ON state IN"),
+    ("COPY runs TO 'runs.csv'", "COPY is refused", "history export"),
+    ("EXPLAIN SELECT 1", "EXPLAIN is refused", "ask the statement itself"),
+    ("SET threads = 1", "SET is refused", "a DuckDB of your own"),
+    ("-- soon\nCHECKPOINT", "CHECKPOINT is refused", "a DuckDB of your own"),
+    ("CREATE TABLE t (a INTEGER)", "CREATE is refused", "with WITH"),
+    ("WITH a AS (FROM runs) DELETE FROM runs", "DELETE is refused", "with WITH"),
+    ("WITH a AS (DELETE FROM runs) SELECT 1", "DELETE is refused", "in WITH too"),
+    ("SHOW TABLES", "the tables are listed", "pointsman sql --schema"),
 )
 FAILED = (
     "SELEC 1",
@@ -152,6 +172,31 @@ def test_what_is_no_reading_of_the_history_is_refused(
     assert SECRET not in str(refused.value)
     assert everything(history) == before
     assert set(secret.parent.iterdir()) == files
+
+
+@pytest.mark.parametrize("statement, refused, instead", INSTEAD, ids=lambda each: each[:40])
+def test_a_refusal_says_what_was_refused_and_what_to_do_instead(
+    history: History, statement: str, refused: str, instead: str
+) -> None:
+    with pytest.raises(SqlRefusedError) as told:
+        ask(history.connection(), statement, SHORT)
+    assert str(told.value).startswith(refused)
+    assert instead in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "PIVOT runs ON state IN ('running', 'failed') USING count(*)",
+        "UNPIVOT runs ON state",
+        "SUMMARIZE runs",
+        "VALUES (1)",
+        "WITH RECURSIVE t AS (SELECT 1 AS a UNION ALL SELECT a + 1 FROM t WHERE a < 3) FROM t",
+        "(FROM runs) UNION ALL (FROM runs)",
+    ],
+)
+def test_what_only_reads_is_answered_however_it_begins(history: History, statement: str) -> None:
+    assert answered(history.connection(), statement)
 
 
 @pytest.mark.parametrize("statement", FAILED, ids=lambda each: each[:40])
