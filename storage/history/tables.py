@@ -291,12 +291,12 @@ ATTENTION_PERIODS: Final = Table(
 
 INTENTS: Final = Table(
     "intents",
-    "One work order of an attempt or a check: launch, reminder, resumption, answer or start.",
+    "One time in which something was owed to the host; what is open is the journal's outbox.",
     (
         RUN,
         Column("intent_id", "VARCHAR", "The order; also the host's idempotency key."),
         Column("kind", "VARCHAR", "What was ordered, such as launch_execution."),
-        Column("subject_id", "VARCHAR", "The attempt or the start of a check."),
+        Column("subject_id", "VARCHAR", "The attempt, check, visit or worktree it is about."),
         Column("opened_at", "TIMESTAMP", "When it became owed."),
         Column("closed_at", "TIMESTAMP", "When it was answered or no longer owed."),
         Column("outcome", "VARCHAR", "done, refused, or withdrawn before it was answered."),

@@ -6,9 +6,11 @@ from pointsman.graph import commands as cmd
 from pointsman.graph.definition import Workflow
 from pointsman.graph.events import RecordedEvent
 from pointsman.graph.evolve import fold
+from pointsman.graph.owed import owed_intents
 from pointsman.graph.project import project
 from pointsman.graph.replies import Accepted, Verdict
 from pointsman.graph.run import Run
+from pointsman.graph.work import ReceiptStatus
 from pointsman.storage.history.history import History
 from pointsman.storage.history.tables import TABLES
 from pointsman.storage.journal import Journal, Transition
@@ -20,18 +22,28 @@ Rows: TypeAlias = list[tuple[Any, ...]]
 
 
 class _Told(Process):
-    """A run that keeps what each command committed; some time passes before each."""
+    """A run that keeps what each command committed, and what the host answered to each order.
+
+    Some time passes before each command.
+    """
 
     def __init__(self, definition: Workflow | None = None) -> None:
         self.transitions: Transitions = []
+        self.answered: dict[str, ReceiptStatus] = {}
         super().__init__(definition)
 
     def send(self, command: cmd.Command) -> Verdict:
         before = len(self.recorded)
+        owed = {each.intent_id for each in owed_intents(self.run)} if self.run else set()
         self.now_ms += 7
         verdict = super().send(command)
         if isinstance(verdict, Accepted) and len(self.recorded) > before:
             self.transitions.append(tuple(self.recorded[before:]))
+            match command:
+                case cmd.RecordReceipt(intent_id=key) if key in owed:
+                    self.answered[key] = command.receipt.status
+                case cmd.RecordUnknown(intent_id=key) if key in owed:
+                    self.answered[key] = ReceiptStatus.REJECTED
         return verdict
 
 
@@ -77,21 +89,3 @@ def rows(history: History, query: str) -> Rows:
 def everything(history: History) -> dict[str, Rows]:
     """Return every row of every table, in one order."""
     return {table.name: sorted(rows(history, f"FROM {table.name}"), key=repr) for table in TABLES}
-
-
-def attention_of(transitions: Transitions) -> set[tuple[str, str, str | None, int, int | None]]:
-    """Fold the periods in which something waited from the projection after each transition."""
-    run: Run | None = None
-    waiting: dict[tuple[str, int], tuple[str, str | None]] = {}
-    closed = set()
-    for events in transitions:
-        run = fold(events, run)
-        assert run is not None
-        now = {
-            (each.item_id, each.since_ms): (each.kind.value, each.branch)
-            for each in project(run).attention
-        }
-        for key in waiting.keys() - now.keys():
-            closed.add((key[0], *waiting[key], key[1], events[-1].at_ms))
-        waiting = now
-    return closed | {(key[0], *what, key[1], None) for key, what in waiting.items()}

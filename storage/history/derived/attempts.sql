@@ -14,14 +14,15 @@ WITH started AS (
   SELECT attempt_id,
     min(occurred_at) FILTER (kind = 'attempt_launched') AS launched_at,
     min(occurred_at) FILTER (kind = 'report_accepted') AS reported_at,
-    max(occurred_at) FILTER (kind = 'attempt_settled') AS settled_at,
+    max_by(occurred_at, sequence) FILTER (kind = 'attempt_settled') AS settled_at,
     max_by(CASE kind WHEN 'attempt_refused' THEN 'refused' ELSE data->>'outcome' END, sequence)
       FILTER (kind IN ('attempt_settled', 'attempt_refused')) AS outcome,
     max_by(struct_pack(reason := data->>'reason'), sequence)
       FILTER (kind IN ('attempt_settled', 'attempt_refused')).reason AS reason,
     count(*) FILTER (kind = 'resume_requested') AS resumes,
     count(*) FILTER (kind = 'reminder_issued') > 0 AS reminded,
-    count(*) FILTER (kind = 'attempt_timed_out') > 0 AS timed_out
+    count(*) FILTER (kind = 'attempt_timed_out'
+      OR kind = 'attempt_settled' AND data->>'outcome' = 'timed_out') > 0 AS timed_out
   FROM batch
   WHERE attempt_id IS NOT NULL
   GROUP BY attempt_id

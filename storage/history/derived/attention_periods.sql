@@ -39,13 +39,20 @@ WITH about AS (
       THEN ['tried:' || (data->>'visit_id')]
     WHEN kind IN ('branch_interrupted', 'branch_ended') THEN ['tried:' || branch_id]
     WHEN kind IN ('resume_requested', 'attempt_started') THEN ['tried:' || tried_id]
-    WHEN kind IN ('attempt_settled', 'attempt_timed_out') THEN ['attempt:' || attempt_id]
+    WHEN kind = 'attempt_settled' THEN ['attempt:' || attempt_id]
+    WHEN kind = 'attempt_timed_out' THEN ['attempt:' || attempt_id, 'late:' || attempt_id]
     WHEN kind = 'branch_deadline_passed' THEN ['deadline:' || branch_id]
     WHEN kind IN ('native_request_answered', 'native_request_closed')
       THEN ['request:' || attempt_id || ':' || request_id]
     WHEN kind = 'work_interrupted' THEN ['processes:' || attempt_id]
     END) AS scope
   FROM about
+), unheard AS (
+  -- What is asked by work that is being ended, nobody is shown.
+  SELECT o.run_id, o.sequence
+  FROM opened o JOIN closing c ON c.run_id = o.run_id AND c.sequence < o.sequence
+    AND c.scope IN ('run', 'late:' || split_part(o.item_id, ':', 1), 'deadline:' || o.tried_id)
+  WHERE o.kind = 'native_request'
 ), watched AS (
   SELECT *, unnest(CASE kind WHEN 'native_request'
     THEN list_append(scopes, 'deadline:' || tried_id) ELSE scopes END) AS scope
@@ -63,5 +70,6 @@ SELECT o.run_id, o.item_id, o.kind, o.node,
   o.occurred_at AS opened_at, e.ending.at_time AS closed_at,
   date_diff('millisecond', o.occurred_at, e.ending.at_time) AS waited_ms
 FROM opened o LEFT JOIN ended e USING (run_id, sequence)
+  ANTI JOIN unheard USING (run_id, sequence)
 -- What one transition both opens and ends was never seen to wait.
 WHERE e.ending IS NULL OR e.ending.place > o.position

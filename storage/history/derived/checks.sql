@@ -2,7 +2,7 @@
 WITH fates AS (
   SELECT attempt_id,
     min(occurred_at) FILTER (kind = 'check_launched') AS launched_at,
-    max(occurred_at) FILTER (kind IN ('check_ended', 'check_refused')) AS ended_at,
+    max_by(occurred_at, sequence) FILTER (kind IN ('check_ended', 'check_refused')) AS ended_at,
     max_by(CASE kind WHEN 'check_refused' THEN 'refused' ELSE data->>'$.state.state' END, sequence)
       FILTER (kind IN ('check_ended', 'check_refused')) AS outcome,
     max_by(data->'state', sequence) FILTER (kind = 'check_ended') AS ending
@@ -16,6 +16,9 @@ WITH fates AS (
       OVER (PARTITION BY run_id ORDER BY sequence) AS head_commit
   FROM batch
   WHERE kind IN ('check_started', 'attempt_settled', 'change_frozen')
+    -- A reviewer's worktree, and a change from elsewhere, are not the run's own.
+    AND NOT regexp_matches(split_part(coalesce(attempt_id, ''), '.', 4), '^[a-z]')
+    AND coalesce(data->>'$.change.source', 'workspace') = 'workspace'
 )
 SELECT s.run_id, s.attempt_id AS check_id, s.node, s.visit_id,
   CAST(s.data->>'try_number' AS BIGINT) AS try_number, s.occurred_at AS started_at,

@@ -15,8 +15,8 @@ INSERT INTO events BY NAME
 SELECT $shard AS shard, position, run_id, sequence, epoch_ms(at_ms) AS occurred_at,
   names[1] AS kind,
   coalesce(names[2], names[9], nullif(split_part(subject, '.', 2), '')) AS node,
-  coalesce(names[3], names[8], names[10],
-    array_to_string(string_split(subject, '.')[1:3], '.')) AS visit_id,
+  array_to_string(string_split(coalesce(names[3], names[8], names[10], subject), '.')[1:3], '.')
+    AS visit_id,
   coalesce(names[4], names[5], names[7]) AS attempt_id,
   CASE names[1] WHEN 'credential_bound' THEN json_merge_patch(event, '{"token_digest":null}')
     ELSE event END AS data

@@ -1,6 +1,6 @@
 -- A row is one run: its run_started, its last place, and the state that follows from the rest.
 WITH facts AS (
-  SELECT run_id, max(occurred_at) AS updated_at, count(*) AS events,
+  SELECT run_id, max_by(occurred_at, sequence) AS updated_at, count(*) AS events,
     min(occurred_at) FILTER (kind IN ('run_completed', 'run_failed', 'run_canceled')) AS ended_at,
     any_value(substr(kind, 5)) FILTER (kind IN ('run_completed', 'run_failed', 'run_canceled'))
       AS ended_as,

@@ -7,7 +7,7 @@ WITH started AS (
   WHERE kind IN ('node_entered', 'run_completed', 'run_failed', 'run_canceled')
 ), fates AS (
   SELECT visit_id,
-    max(occurred_at) FILTER (kind = 'node_completed') AS completed_at,
+    max_by(occurred_at, sequence) FILTER (kind = 'node_completed') AS completed_at,
     count(*) FILTER (kind = 'retry_requested') AS retries,
     count(*) FILTER (kind = 'node_unresolved') AS unresolved,
     max_by(data->>'reason', sequence) FILTER (kind = 'node_unresolved') AS unresolved_reason,
