@@ -331,7 +331,11 @@ PLANTED: Final = (
         ),
         {**_CALM, "head_moved_every_s": 50_000.0},
     ),
-    Planted("a reviewer's checkout is not compared", ((freshness, "misfit", _always(None)),)),
+    Planted(
+        "a reviewer's checkout is not compared",
+        ((freshness, "misfit", _always(None)),),
+        _CALM,
+    ),
     Planted("nobody sweeps", ((Supervisor, "_sweep", lambda kept: _nothing),)),
     Planted("work is looked at on a wake only", ((RunActor, "wake", _wake_of_owed_only),)),
     Planted("a token is not committed before a launch", ((RunActor, "_with_token", _unbound),)),
