@@ -79,12 +79,12 @@ VIEWS: Final = (
     ),
     View(
         "flaky_checks",
-        "Checks whose outcome changed when started again in the same visit, with nothing changed.",
+        "Checks that passed and failed on the same commit: their outcome changed, and no work did.",
         (
             ("workflow_id", "The workflow."),
             ("node", "The check."),
-            ("visits_started_again", "Visits in which it was started more than once."),
-            ("visits_changed", "Those in which passing and failing both occurred."),
+            ("commits_checked_again", "Commits of a run on which it was started more than once."),
+            ("commits_changed", "Those on which passing and failing, or too late, both occurred."),
             ("rate", "The share of the latter."),
         ),
     ),

@@ -1,12 +1,12 @@
-WITH visited AS (
-  SELECT run_id, node, visit_id, count(DISTINCT exit_code = 0) AS outcomes
+WITH judged AS (
+  SELECT run_id, node, head_commit, count(DISTINCT exit_code = 0 AND NOT timed_out) AS outcomes
   FROM checks
-  WHERE outcome = 'exited' AND NOT timed_out AND NOT interrupted
+  WHERE outcome = 'exited' AND NOT interrupted
   GROUP BY ALL
   HAVING count(*) > 1
 )
-SELECT r.workflow_id, visited.node, count(*) AS visits_started_again,
-  count(*) FILTER (outcomes > 1) AS visits_changed,
+SELECT r.workflow_id, judged.node, count(*) AS commits_checked_again,
+  count(*) FILTER (outcomes > 1) AS commits_changed,
   count(*) FILTER (outcomes > 1) / count(*) AS rate
-FROM visited JOIN runs r USING (run_id)
-GROUP BY r.workflow_id, visited.node
+FROM judged JOIN runs r USING (run_id)
+GROUP BY r.workflow_id, judged.node
