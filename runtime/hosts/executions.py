@@ -257,7 +257,8 @@ class Executions:
             turns = attempt.turns()
             last = turns[-1] if turns else attempt.turn(1)
             last.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            last.ask_to_stop(order.reason)
+            if not _was_cut_off(last):  # who did that stays told
+                last.ask_to_stop(order.reason)
             if last.command.forbid(order.reason):
                 return accepted(order.intent_id, left=0)
             return accepted(order.intent_id, left=last.command.end())
@@ -280,6 +281,13 @@ class Executions:
             return accepted(key)
 
         return self._effects.once(key, order.kind, order.attempt_id, act)
+
+
+def _was_cut_off(turn: TurnFolder) -> bool:
+    try:
+        return is_interrupted(turn)
+    except RecordCorruptError:
+        return False  # nobody can tell; what there may be of it is ended all the same
 
 
 def _demand_unchanged(skill: SkillSnapshot) -> None:

@@ -4,6 +4,8 @@ Method: the scripted agent tells of native work as a provider does, and ends by 
 """
 
 import json
+import os
+import signal
 
 import pytest
 
@@ -65,3 +67,25 @@ def test_an_agents_input_is_closed_from_the_start_and_its_tasks_outlive_its_turn
     (ready.workspace / "go").touch()
     assert settlement(ready.until_quiet()) == Settled(outcome=SettlementOutcome.SUCCEEDED)
     assert (ready.workspace / "woken").exists(), "nobody ended it when the turn was over"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["by hand", "lost"])
+def test_who_cut_work_off_is_told_the_same_after_an_interruption(
+    ready: LocalBench, number: signal.Signals
+) -> None:
+    ready.launch("steps: [{touch: up}, hang]")
+    ready.until((ready.workspace / "up").exists)
+    started = json.loads((ready.turn_folder() / "start.json").read_text())
+    os.kill(started["runner"]["pid"], number)
+    before = ready.until_quiet()
+    assert ready.interrupt().host_ref == {"left": 0}
+    after = ready.inspect()
+    assert (after.stop, after.failure) == (before.stop, before.failure)
+    assert ready.send().reason == "interrupted"
+
+
+def test_work_whose_end_cannot_be_read_is_interrupted_all_the_same(ready: LocalBench) -> None:
+    ready.launch("steps: [{say: done}]")
+    ready.until_quiet()
+    (ready.turn_folder() / "exit.json").write_text("{")
+    assert ready.interrupt().host_ref == {"left": 0}
