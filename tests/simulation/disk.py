@@ -22,11 +22,12 @@ _SLOW_COMMIT_MAX_S = 90.0
 
 
 class SimulatedDisk(MemoryDisk):
-    """The disk of the machine, which may be full for a while."""
+    """The disk of the machine, which may be full, or busy with one commit, for a while."""
 
     def __init__(self) -> None:
         super().__init__()
         self.full_until_s = 0.0
+        self.busy_until_s = 0.0
 
 
 class Writes:
@@ -57,10 +58,14 @@ class Writes:
             raise ProcessDiedError(f"{subject}: cut short")
 
     def after(self) -> None:
-        """Let a write take long."""
+        """Let a write take long, and whoever writes meanwhile wait for it as well."""
+        disk, now_s = self.disk, self._loop.time()
         if self._chance.happens(self._faults.slow_commit):
             slow_s = self._chance.spread(0.01, _SLOW_COMMIT_MAX_S)
-            self._process.stalled_until = self._loop.time() + slow_s
+            disk.busy_until_s = max(disk.busy_until_s, now_s) + slow_s
+            self.chronicle.count("slow commits")
+        if disk.busy_until_s > now_s:
+            self._process.stalled_until = max(self._process.stalled_until, disk.busy_until_s)
 
     def crash(self) -> None:
         """Die right after a write, now and then: nobody has heard of it."""
@@ -92,6 +97,7 @@ class SimulatedJournal(MemoryJournal):
             self._chronicle.violations.append(f"{run_id}: token {token} was given twice")
         self._chronicle.leases[run_id] = token
         self._chronicle.count("leases")
+        self._writes.after()
         return token
 
     def _before(self, transition: Transition) -> None:
