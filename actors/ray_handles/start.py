@@ -20,8 +20,14 @@ _OBJECT_STORE_BYTES: Final = 80 * 1024 * 1024
 # Without either no actor is begun again and no call is answered, for good.
 _VITAL: Final = frozenset({"raylet", "gcs_server"})
 # What starts a process that nothing here asks for: the dashboard's server, the autoscaler, and the
-# collector of logs, which nobody reads. Each costs a second of CPU at every start.
-_UNUSED: Final = ("start_api_server", "start_monitor", "start_log_monitor")
+# collector of logs, which nobody reads. Each costs a second of CPU at every start. And what prints
+# the raylet's messages on the user's terminal: whoever calls a worker that died is told of it.
+_UNUSED: Final = (
+    (node.Node, "start_api_server"),
+    (node.Node, "start_monitor"),
+    (node.Node, "start_log_monitor"),
+    (worker, "listen_error_messages"),
+)
 _LOOK_EVERY_S: Final = 0.5
 # One for the life of the process: Ray reads it once, also when it is started a second time.
 _TOKEN: Final = secrets.token_hex(32)
@@ -103,16 +109,16 @@ def _elsewhere(folder: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _without(*starts: str) -> Iterator[None]:
-    """Let Ray's node skip some of its processes for a moment; ``ray.init`` has no say in them."""
-    kept = {name: getattr(node.Node, name) for name in starts}
-    for name in starts:
-        setattr(node.Node, name, lambda *_, **__: None)
+def _without(*parts: tuple[object, str]) -> Iterator[None]:
+    """Let Ray skip some of its parts for a moment; ``ray.init`` has no say in them."""
+    kept = [(owner, name, getattr(owner, name)) for owner, name in parts]
+    for owner, name in parts:
+        setattr(owner, name, lambda *_, **__: None)
     try:
         yield
     finally:
-        for name, start in kept.items():
-            setattr(node.Node, name, start)
+        for owner, name, part in kept:
+            setattr(owner, name, part)
 
 
 def stop_ray(folder: Path) -> None:

@@ -80,6 +80,7 @@ _CALLED: Final[dict[str, Callable[[list[str]], bool]]] = {
     "run worker": lambda line: line[0].startswith("ray::_RunWorker"),
     "branch worker": lambda line: line[0].startswith("ray::_BranchWorker"),
     "host": lambda line: line[0].startswith("ray::_HostActor"),
+    "historian": lambda line: line[0].startswith("ray::_HistorianActor"),
 }
 ENGINE_KINDS: Final = tuple(_CALLED)
 

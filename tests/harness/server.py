@@ -116,6 +116,10 @@ class Server:
         if self._process is not None:
             self._process.wait(30)
 
+    def said(self) -> str:
+        """Return what the server that was started last has written to its terminal."""
+        return self._said.read_text()
+
     def until_ended(self, patience_s: float) -> None:
         """Wait until the server's own process has ended, and with it what it ends itself."""
         assert self._process is not None
