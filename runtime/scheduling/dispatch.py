@@ -45,6 +45,8 @@ Start = Callable[[StartRequest], Awaitable[StartReply]]
 # How long a start is tried again that nobody could judge: no host, no worker, a full disk.
 GIVE_UP_MS: Final = 15 * 60_000
 _NOT_JUDGED: Final = frozenset({500, 503, 507})
+# Whoever was asked may still do it: such a start is asked for until somebody answers.
+_MAY_BE_TAKEN: Final = "worker_lost"
 _REST_LOOKS_MAX: Final = 64
 _STARTS_AT_ONCE_MAX: Final = 8
 _PENDING_MAX: Final = 1_000
@@ -60,6 +62,7 @@ class Dispatcher:
         self._start = start
         self._clock = clock
         self._rests: dict[str, tuple[int, int]] = {}  # occurrence -> looks left, and of how many
+        self._perhaps_taken: set[str] = set()
 
     async def dispatch_pending(self) -> None:
         """Ask for the start of everything pending; one occurrence's trouble keeps no other."""
@@ -72,6 +75,7 @@ class Dispatcher:
         found = self._store.pending(_PENDING_MAX)
         still = {each.occurrence_id for each in found}
         self._rests = {name: rest for name, rest in self._rests.items() if name in still}
+        self._perhaps_taken &= still
         pending = [each for each in found if not self._rests_on(each)]
         results = await asyncio.gather(*map(in_turn, pending), return_exceptions=True)
         for result in results:
@@ -192,11 +196,15 @@ class Dispatcher:
         receipt = self._journal.receipt(START_SCOPE, occurrence.occurrence_id)
         if receipt is not None and error.code != "command_id_reused":
             return self._dispatched(occurrence, receipt.run_id)
+        name = occurrence.occurrence_id
+        if error.code == _MAY_BE_TAKEN:
+            self._perhaps_taken.add(name)
         age_ms = self._clock.now_ms() - occurrence.created_at_ms
-        if error.kind.status in _NOT_JUDGED and age_ms < GIVE_UP_MS:
-            _, looks = self._rests.get(occurrence.occurrence_id, (0, 0))
+        goes_on = age_ms < GIVE_UP_MS or name in self._perhaps_taken
+        if error.kind.status in _NOT_JUDGED and goes_on:
+            _, looks = self._rests.get(name, (0, 0))
             longer = min(max(1, 2 * looks), _REST_LOOKS_MAX)
-            self._rests[occurrence.occurrence_id] = (longer, longer)
+            self._rests[name] = (longer, longer)
             log.warning("occurrence_waits", occurrence=occurrence.occurrence_id, code=error.code)
             return occurrence
         return self._keep(

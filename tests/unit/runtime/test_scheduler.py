@@ -56,6 +56,13 @@ class Bench:
     def scheduler(self) -> Scheduler:
         return a_scheduler(self.journal, self.start, self.clock)
 
+    def ticks_until_asked(self, scheduler: Scheduler, times: int) -> None:
+        """Let a scheduler look until it has asked for the start so often."""
+        for _ in range(10):
+            if len(self.start.asked) < times:
+                self.tick(scheduler)
+        assert len(self.start.asked) == times
+
     def tick(self, scheduler: Scheduler | None = None) -> None:
         """Let a scheduler look once; a crash ends it silently."""
         with contextlib.suppress(Crash):
@@ -167,6 +174,24 @@ def test_a_start_that_nobody_could_judge_is_asked_for_again_and_given_up_in_the_
     assert bench.occurrence.state is OccurrenceState.REFUSED
     assert bench.occurrence.reason is not None
     assert bench.occurrence.reason.code == "host_unavailable"
+
+
+def test_a_start_that_may_be_on_its_way_is_never_given_up(bench: Bench) -> None:
+    def nobody_answers() -> None:
+        bench.clock.advance(minutes=16)  # as on a machine that was asleep
+        raise PointsmanError("worker_lost", "whoever was asked may still do it")
+
+    scheduler = bench.scheduler()
+    bench.start.before = nobody_answers
+    bench.tick(scheduler)
+    assert bench.occurrence.state is OccurrenceState.PENDING
+    bench.start.before, bench.start.after = lambda: None, nobody_answers  # it was begun at last
+    bench.ticks_until_asked(scheduler, 2)
+    assert bench.occurrence.state is OccurrenceState.PENDING
+    bench.start.after = lambda: None
+    bench.ticks_until_asked(scheduler, 3)
+    assert bench.occurrence.state is OccurrenceState.DISPATCHED
+    assert list(bench.start.runs.values()) == [bench.occurrence.run_id]
 
 
 def test_a_defect_in_one_start_keeps_no_other_from_its_run(bench: Bench) -> None:
