@@ -3,14 +3,10 @@
 WITH started AS (
   SELECT run_id, data->'workflow' AS workflow FROM batch WHERE kind = 'run_started'
 ), told AS (
-  SELECT *, data->>'workspace_key' AS key, CASE
-    WHEN kind IN ('branch_ended', 'branch_deadline_passed', 'checkout_verified')
-      THEN data->>'branch_id'
-    WHEN starts_with(kind, 'workspace_') AND NOT ends_with(data->>'workspace_key', ':primary')
-      THEN substr(data->>'workspace_key', 4)
-    WHEN regexp_matches(split_part(attempt_id, '.', 4), '^[a-z]')
-      THEN regexp_replace(attempt_id, '\.[0-9]+$', '')
-    END AS branch_id
+  -- All that is read of an event, at once: reading JSON is the dearest part.
+  SELECT run_id, sequence, position, occurred_at, kind, node, visit_id, attempt_id,
+    data->>['workspace_key', 'branch_id', 'unknown', 'request_id', 'turn', 'outcome', 'moment',
+      'misfit', 'visit_id', '$.checkout.unreadable', '$.work.attempt_id'] AS said
   FROM batch
   WHERE kind IN ('node_entered', 'node_unresolved', 'retry_requested', 'workspace_prepared',
     'workspace_refused', 'workspace_released', 'attempt_started', 'attempt_launched',
@@ -20,20 +16,31 @@ WITH started AS (
     'check_launched', 'check_refused', 'check_ended', 'change_frozen', 'change_refused',
     'checkout_verified', 'head_compared', 'branch_deadline_passed', 'branch_ended',
     'cancel_requested', 'run_completed', 'run_failed', 'run_canceled')
+), named AS (
+  SELECT * EXCLUDE said, said[1] AS key, said[3] AS unknown, said[4] AS request_id,
+    said[5] AS turn, said[6] AS outcome, said[7] AS moment, coalesce(said[8], said[10]) AS unfit,
+    said[9] AS tried_id, said[11] AS worked_id, CASE
+    WHEN kind IN ('branch_ended', 'branch_deadline_passed', 'checkout_verified') THEN said[2]
+    WHEN starts_with(kind, 'workspace_') AND NOT ends_with(said[1], ':primary')
+      THEN substr(said[1], 4)
+    WHEN regexp_matches(split_part(attempt_id, '.', 4), '^[a-z]')
+      THEN regexp_replace(attempt_id, '\.[0-9]+$', '')
+    END AS branch_id
+  FROM told
 ), about AS (
   SELECT *,
     count(*) FILTER (kind = 'resume_requested') OVER of_work AS resumes,
     last_value(CASE
       WHEN kind IN ('attempt_started', 'attempt_launched', 'resume_requested', 'check_started',
         'check_launched') THEN true
-      WHEN kind IN ('attempt_refused', 'check_refused') THEN CAST(data->>'unknown' AS BOOLEAN)
+      WHEN kind IN ('attempt_refused', 'check_refused') THEN CAST(unknown AS BOOLEAN)
       WHEN kind IN ('attempt_settled', 'resume_refused', 'work_interrupted', 'check_ended',
         'branch_ended') THEN false
       END IGNORE NULLS) OVER of_work AS may_run,
     count(*) FILTER (kind = 'workspace_prepared' AND branch_id IS NULL) OVER of_run > 0 AS is_made,
     count(*) FILTER (kind = 'workspace_refused' AND branch_id IS NULL) OVER of_run AS refusals,
     count(*) FILTER (kind = 'cancel_requested') OVER of_run > 0 AS is_canceled
-  FROM told
+  FROM named
   WINDOW of_run AS (PARTITION BY run_id ORDER BY sequence),
     of_work AS (PARTITION BY run_id, attempt_id ORDER BY sequence)
 ), live AS (
@@ -47,7 +54,7 @@ WITH started AS (
       OVER (PARTITION BY a.run_id, a.visit_id ORDER BY a.sequence) + 1 AS tries
   FROM live a JOIN started s USING (run_id)
   WHERE a.kind IN ('node_entered', 'head_compared')
-    OR a.kind = 'retry_requested' AND a.data->>'visit_id' = a.visit_id
+    OR a.kind = 'retry_requested' AND a.tried_id = a.visit_id
 ), reviews AS (
   SELECT c.run_id, c.sequence, c.visit_id AS review_set_id,
     json_extract_string(s.workflow, '$.nodes."' || c.node || '".join') AS joined_at
@@ -60,21 +67,21 @@ WITH started AS (
     AND (data->>'head' <> data->>'frozen_commit' OR CAST(data->>'returned' AS BOOLEAN))
 ), relied AS (
   -- The latest review before a turn that relies on one.
-  SELECT t.run_id, t.sequence, r.review_set_id
+  SELECT t.run_id, t.sequence, t.node_kind, r.review_set_id
   FROM turns t ASOF JOIN reviews r ON r.run_id = t.run_id AND r.sequence < t.sequence
-    AND r.joined_at = CASE t.node_kind WHEN 'join' THEN t.node WHEN 'gate' THEN NULL
-      ELSE t.review END
-  WHERE t.kind <> 'head_compared'
+    AND r.joined_at = CASE t.node_kind WHEN 'join' THEN t.node ELSE t.review END
+  WHERE t.kind <> 'head_compared' AND t.node_kind <> 'gate'
+), heads AS (
+  -- It must not have been overtaken, and have completed unless it is joined here.
+  SELECT t.run_id, t.sequence
+  FROM relied t LEFT JOIN fates f ON f.run_id = t.run_id
+    AND f.review_set_id = t.review_set_id AND f.sequence < t.sequence
+  GROUP BY t.run_id, t.sequence, t.node_kind
+  HAVING count(f.sequence) FILTER (f.outcome IS DISTINCT FROM 'all_completed') = 0
+    AND (count(f.sequence) > 0 OR t.node_kind = 'join')
 ), due AS (
-  -- Those whose review has not been overtaken, and has completed unless it is joined here.
-  SELECT t.*,
-    count(f.sequence) FILTER (f.outcome IS NULL OR f.outcome <> 'all_completed') = 0
-      AND (count(f.sequence) > 0 OR any_value(t.node_kind) = 'join') AND any_value(r.review_set_id) IS NOT NULL
-      AS reads_head
-  FROM turns t LEFT JOIN relied r USING (run_id, sequence)
-  LEFT JOIN fates f ON f.run_id = t.run_id AND f.review_set_id = r.review_set_id
-    AND f.sequence < t.sequence
-  GROUP BY ALL
+  SELECT t.*, h.sequence IS NOT NULL AS reads_head
+  FROM turns t LEFT JOIN heads h USING (run_id, sequence)
 ), ended AS (
   -- All work that may run when a run is canceled or a reviewer's deadline comes.
   SELECT e.run_id, e.sequence, e.position, e.occurred_at, w.attempt_id, w.branch_id,
@@ -117,7 +124,7 @@ WITH started AS (
     'verify.settlement.' || resumes, ['verify:' || attempt_id, 'branch:' || branch_id, 'cancel'],
     NULL
   FROM live
-  WHERE kind = 'attempt_settled' AND branch_id IS NOT NULL AND data->>'outcome' = 'succeeded'
+  WHERE kind = 'attempt_settled' AND branch_id IS NOT NULL AND outcome = 'succeeded'
     AND attempt_id IN (SELECT attempt_id FROM batch
       WHERE kind = 'report_accepted' AND data->>'outcome' = 'completed')
   UNION ALL
@@ -129,19 +136,18 @@ WITH started AS (
     ELSE 'launch_execution' END, attempt_id, CASE kind
     WHEN 'reminder_issued' THEN 'reminder'
     WHEN 'resume_requested' THEN 'resume.' || resumes
-    WHEN 'native_request_answered' THEN 'answer.' || (data->>'request_id')
+    WHEN 'native_request_answered' THEN 'answer.' || request_id
     WHEN 'check_started' THEN 'start'
     ELSE 'launch' END, [CASE kind
     WHEN 'reminder_issued' THEN 'reminder:'
     WHEN 'resume_requested' THEN 'resume:'
-    WHEN 'native_request_answered' THEN 'answer.' || (data->>'request_id') || ':'
+    WHEN 'native_request_answered' THEN 'answer.' || request_id || ':'
     ELSE 'launch:' END || attempt_id,
     'over:' || attempt_id, 'deadline:' || branch_id, 'branch:' || branch_id, 'cancel'], NULL
   FROM live
   WHERE kind IN ('reminder_issued', 'resume_requested', 'native_request_answered', 'check_started')
     OR kind = 'attempt_started' AND branch_id IS NULL
-    OR kind = 'checkout_verified' AND data->>'moment' = 'launch' AND (data->>'misfit') IS NULL
-      AND (data->>'$.checkout.unreadable') IS NULL
+    OR kind = 'checkout_verified' AND moment = 'launch' AND unfit IS NULL
 ), answers AS (
   SELECT run_id, sequence, position, occurred_at, unnest(CASE
     WHEN kind IN ('attempt_launched', 'check_launched') THEN [('launch:' || attempt_id, 'done')]
@@ -150,7 +156,7 @@ WITH started AS (
     WHEN kind = 'attempt_resumed' THEN [('resume:' || attempt_id, 'done')]
     WHEN kind = 'resume_refused' THEN [('resume:' || attempt_id, 'refused')]
     WHEN kind = 'native_request_closed'
-      THEN [('answer.' || (data->>'request_id') || ':' || attempt_id, 'done')]
+      THEN [('answer.' || request_id || ':' || attempt_id, 'done')]
     WHEN kind = 'work_interrupted' THEN [('interrupted:' || attempt_id, 'done')]
     WHEN kind = 'workspace_prepared'
       THEN [('workspace:' || key, 'done'), ('made:' || key, 'withdrawn')]
@@ -164,9 +170,9 @@ WITH started AS (
     WHEN kind = 'branch_ended' THEN [('branch:' || branch_id, 'withdrawn')]
     WHEN kind = 'attempt_timed_out' THEN [('over:' || attempt_id, 'withdrawn')]
     WHEN kind = 'turn_unknown'
-      THEN [((data->>'turn') || ':' || attempt_id, 'refused'), ('over:' || attempt_id, 'withdrawn')]
+      THEN [(turn || ':' || attempt_id, 'refused'), ('over:' || attempt_id, 'withdrawn')]
     -- The host does not observe work whose reminder it refuses.
-    WHEN kind = 'attempt_settled' AND (data->>'work') IS NULL THEN
+    WHEN kind = 'attempt_settled' AND worked_id IS NULL THEN
       [('reminder:' || attempt_id, 'refused'), ('over:' || attempt_id, 'withdrawn'),
         ('settled:' || attempt_id, 'withdrawn')]
     WHEN kind IN ('attempt_settled', 'check_ended')
