@@ -153,6 +153,10 @@ HISTORY_LAG = _gauge_read(
     "pointsman_history_lag_transitions",
     "Transitions in the journal that the SQL history has not taken; absent until it is asked.",
 )
+SPANS_LAG = _gauge_read(
+    "pointsman_spans_lag_transitions",
+    "Transitions in the journal whose spans no collector has yet; absent where none is configured.",
+)
 JOURNAL_POSITION = _gauge_read(
     "pointsman_journal_transitions", "Transitions in the journal: the last position of its log."
 )
@@ -239,6 +243,12 @@ HISTORY_POSITION: Final = "pointsman_history_position"
 _HISTORY = _gauge(
     HISTORY_POSITION,
     "The last position of the journal's log that the SQL history has taken.",
+    "livemax",
+)
+SPANS_POSITION: Final = "pointsman_spans_position"
+_SPANS = _gauge(
+    SPANS_POSITION,
+    "The last position of the journal's log whose spans a collector has taken.",
     "livemax",
 )
 
@@ -329,6 +339,11 @@ def sql_ended(outcome: SqlOutcome, seconds: float) -> None:
 def history_taken(position: int) -> None:
     """Tell how far the history has come; the lag is what the journal has beyond it."""
     _HISTORY.set(position)
+
+
+def spans_sent(position: int) -> None:
+    """Tell how far a collector has the spans of runs; the lag is what the journal has beyond it."""
+    _SPANS.set(position)
 
 
 def _one_of(value: str, known: tuple[str, ...]) -> str:

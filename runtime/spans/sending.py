@@ -14,6 +14,7 @@ from typing import Final
 
 import structlog
 
+from pointsman.actors import metrics
 from pointsman.runtime.durable import write_durably
 from pointsman.runtime.spans.of_runs import RunSpans
 from pointsman.runtime.spans.span import Span
@@ -48,6 +49,7 @@ class SpanSender:
         self._send = send
         self._commands = commands
         self._marked = self._read_to = self._where_to_begin()
+        metrics.spans_sent(self._marked)
         self._runs: OrderedDict[str, RunSpans] = OrderedDict()
         self._unsent: list[Span] = []
         self._problem = ""
@@ -96,6 +98,7 @@ class SpanSender:
             if self._marked != self._read_to:
                 write_durably(self._mark, str(self._read_to))
                 self._marked = self._read_to
+                metrics.spans_sent(self._marked)
         return True
 
     def _read(self) -> bool:

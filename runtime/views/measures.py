@@ -37,6 +37,12 @@ Series = dict[tuple[str, ...], float]
 CountWorktrees = Callable[[], Mapping[WorktreeRole, int]]
 
 
+_LAGS: Final = {
+    metrics.HISTORY_POSITION: metrics.HISTORY_LAG,
+    metrics.SPANS_POSITION: metrics.SPANS_LAG,
+}
+
+
 class Measures:
     """All metrics of one server. ``counts`` is the folder in which its processes count."""
 
@@ -62,7 +68,7 @@ class Measures:
             *_of_waiting(tally, now_ms),
             *self._of_events(),
             *_of_actors(tally, status),
-            *_of_history(tally, counted),
+            *_lags(tally, counted),
             *self._of_worktrees(),
             _one(metrics.BUILD, 1, pointsman.__version__),
             *counted,
@@ -146,11 +152,15 @@ def _of_actors(tally: Tally, status: Status | None) -> Iterator[Metric]:
     yield _by(metrics.RUN_ACTORS, places)
 
 
-def _of_history(tally: Tally, counted: list[Metric]) -> Iterator[Metric]:
-    """Tell the lag, if a living process has told how far it has taken the history."""
+def _lags(tally: Tally, counted: list[Metric]) -> Iterator[Metric]:
+    """Tell how far the journal is ahead of those who follow it and have told where they are."""
+    lags = {
+        metrics.HISTORY_POSITION: metrics.HISTORY_LAG,
+        metrics.SPANS_POSITION: metrics.SPANS_LAG,
+    }
     for each in counted:
-        if each.name == metrics.HISTORY_POSITION:
-            yield _one(metrics.HISTORY_LAG, max(tally.position - each.samples[0].value, 0))
+        if (lag := lags.get(each.name)) is not None:
+            yield _one(lag, max(tally.position - each.samples[0].value, 0))
 
 
 def _one(declared: Declared, value: float, *labels: str) -> Metric:

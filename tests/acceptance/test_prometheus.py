@@ -21,6 +21,7 @@ from pointsman.actors.metrics import DECLARED
 from pointsman.graph.run import RunState
 from pointsman.runtime.app import open_journal_read_only
 from pointsman.runtime.discovery import running_server
+from tests.harness.collector import SpanCollector
 from tests.harness.demonstration import Demonstration
 from tests.harness.hosts import wait_until
 from tests.harness.prometheus import MONITORING, Prometheus, program, promtool, scraping
@@ -33,7 +34,12 @@ _PATIENCE_S = 60.0
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     program("prometheus")
-    with Server(tmp_path_factory.mktemp("watched")) as running:
+    with (
+        SpanCollector() as collector,
+        Server(
+            tmp_path_factory.mktemp("watched"), OTEL_EXPORTER_OTLP_ENDPOINT=collector.url
+        ) as running,
+    ):
         yield running
 
 
@@ -104,6 +110,7 @@ def test_a_demonstration_is_seen_by_prometheus_as_the_journal_has_it(
     }
     assert prometheus.ask("pointsman_host_connections") == {"host=local": 1, "host=remote": 0}
     wait_until(lambda: prometheus.number("pointsman_history_lag_transitions") == 0, _PATIENCE_S)
+    wait_until(lambda: prometheus.number("pointsman_spans_lag_transitions") == 0, _PATIENCE_S)
 
 
 def test_every_declared_metric_is_in_prometheus_and_none_is_stale(

@@ -63,12 +63,14 @@ def test_every_declared_metric_is_shown_with_all_its_labels_and_nothing_else(
         }
         for suffix in _SUFFIXES[declared.kind]:
             expected[declared.name + suffix] = series
-    # A journal in memory has no file, and nobody has asked the history.
+    # A journal in memory has no file, nobody has asked the history, and nobody collects spans.
     absent = {
         "pointsman_journal_used_bytes",
         "pointsman_journal_map_bytes",
         "pointsman_history_position",
         "pointsman_history_lag_transitions",
+        "pointsman_spans_position",
+        "pointsman_spans_lag_transitions",
     }
     assert shown.keys() - expected.keys() == set()
     assert expected.keys() - shown.keys() == absent
