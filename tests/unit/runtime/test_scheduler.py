@@ -190,8 +190,9 @@ def test_a_start_that_may_be_on_its_way_is_never_given_up(bench: Bench) -> None:
     assert bench.occurrence.state is OccurrenceState.PENDING
     bench.start.after = lambda: None
     bench.ticks_until_asked(scheduler, 3)
-    assert bench.occurrence.state is OccurrenceState.DISPATCHED
-    assert list(bench.start.runs.values()) == [bench.occurrence.run_id]
+    dispatched = bench.occurrence
+    assert dispatched.state is OccurrenceState.DISPATCHED
+    assert list(bench.start.runs.values()) == [dispatched.run_id]
 
 
 def test_a_defect_in_one_start_keeps_no_other_from_its_run(bench: Bench) -> None:
