@@ -64,6 +64,8 @@ def start_ray(folder: Path) -> None:
     os.environ["RAY_task_events_report_interval_ms"] = "0"  # noqa: SIM112 - Ray's name
     os.environ["RAY_maximum_gcs_destroyed_actor_cached_count"] = "64"  # noqa: SIM112 - Ray's name
     os.environ["RAY_maximum_gcs_dead_worker_cached_count"] = "64"  # noqa: SIM112 - Ray's name
+    # glibc gives each thread a heap of its own, and none of them ever shrinks.
+    os.environ["MALLOC_ARENA_MAX"] = "2"
     logging.getLogger("ray").setLevel(logging.ERROR)
     # Ray installs a handler that prints stack traces; the program's own way to end stays.
     on_terminate = signal.getsignal(signal.SIGTERM)
